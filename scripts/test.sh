@@ -26,6 +26,9 @@ run() {
     [ "$result" -eq 0 ] || status=$result
 }
 
+# A heading, with the time since the start: where a slow run spends it shows.
+phase() { say "== $1 ($((SECONDS / 60)) min $((SECONDS % 60)) s)"; }
+
 # A failure that no test could tell of counts as one.
 fail() {
     say "$1"
@@ -41,7 +44,7 @@ run_loop() { RUST_TEST_THREADS=1 run cargo test --locked --workspace --no-fail-f
 # The guest's image takes minutes and no thought: it is built while tests run that measure nothing. What is built is kept.
 build_image() {
     cargo build --quiet --locked --package diskproof || { fail "diskproof does not build"; return; }
-    say "== the lab's image, in the background"
+    phase "the lab's image, in the background"
     nice -n 15 $as_root "$root_dir/target/$target/debug/diskproof" lab build </dev/null >"$build_log" 2>&1 &
     background=$!
     image=begun
@@ -56,7 +59,7 @@ await_image() {
 
 # The guest in which the lab_ tests run computes, those that boots_ tests start mostly wait for their limits: side by side they take the time of the first.
 run_lab() {
-    say "== tests with guests"
+    phase "tests with guests"
     if [ "$image" = failed ]; then
         fail "the lab's image could not be built, so its tests FAILED:
 $(cat "$build_log")"
@@ -97,7 +100,7 @@ if wants pure && wants loop && [ -z "$note" ]; then
     TMPDIR=$pure_tmp pure_tests </dev/null >"$pure_log" 2>&1 &
     pure=$!
 elif wants pure; then
-    say "== tests without root"
+    phase "tests without root"
     run pure_tests
 fi
 await_pure() {
@@ -105,12 +108,12 @@ await_pure() {
     local result=0
     wait "$pure" || result=$?
     pure=
-    say "== tests without root"
+    phase "tests without root"
     run cat "$pure_log"
     [ "$result" -eq 0 ] || status=$result
 }
 if wants loop && [ -z "$note" ]; then
-    say "== tests with root and loop devices, one at a time"
+    phase "tests with root and loop devices, one at a time"
     [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
     # stacks are built, killed and undone here and nothing is measured, so the image's build and the tests without root may go on beside them
     unmeasured='loop_(faults|journal|layers|volumes|zfs)'
@@ -118,11 +121,18 @@ if wants loop && [ -z "$note" ]; then
     run_loop $(grep -xE "$unmeasured" <<<"$targets" | sed 's/^/--test=/')
     await_pure
     await_image
+    phase "tests that measure"
     run_loop --lib --bins $(grep -vxE "$unmeasured" <<<"$targets" | sed 's/^/--test=/')
 fi
 await_pure
 await_image
 if [ "$image" != none ]; then run_lab; fi
+
+phase "end"
+# the slowest test programs: cargo names a program, and its result says how long it took
+awk '/^ *Running / { program = $2 == "unittests" ? $3 " " $4 : $2 }
+    /^test result:/ && match($0, /finished in [0-9.]+s/) { print substr($0, RSTART + 12, RLENGTH - 13), program; program = "in the guest" }' "$log" |
+    sort -rn | awk 'NR <= 12 && $1 >= 10 { printf "   %6.0f s  %s\n", $1, $2 " " $3 }'
 
 counts=$(awk '/^test result:/ { for (i = 1; i < NF; i++) { if ($(i + 1) ~ /^passed/) p += $i; if ($(i + 1) ~ /^failed/) f += $i } }
     END { printf "%d %d", p, f }' "$log")

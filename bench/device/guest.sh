@@ -1,7 +1,7 @@
 #!/bin/bash
 # The native engine and fio's defaults on a lab guest's virtio-blk and NVMe disk, paired by rounds, as bench/device/GUEST.md.
 #
-#   bench/device/guest.sh [ROUNDS]     8 rounds, about an hour; as root, with the lab's image (make build; diskproof lab build)
+#   bench/device/guest.sh [ROUNDS [TRIAL]]     8 rounds of 1s, about an hour; as root, with the lab's image (make build; diskproof lab build)
 #
 # Prints a Markdown table.
 set -euo pipefail
@@ -12,5 +12,5 @@ diskproof=${DISKPROOF:-$("$root_dir/scripts/build.sh" --path)}
 [ -x "$diskproof" ] || die "$diskproof is not there: run make build"
 scratch=$(mktemp -d -p "${TMPDIR:-/var/tmp}" diskproof-bench-XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
-"$diskproof" --store "$scratch/store.db" run "$here/guest.yaml" --set "rounds=${1:-8}" >"$scratch/answer" || [ $? -le 1 ] || die "$(cat "$scratch/answer")"
+"$diskproof" --store "$scratch/store.db" run "$here/guest.yaml" --set "rounds=${1:-8}" --set "trial=${2:-1s}" >"$scratch/answer" || [ $? -le 1 ] || die "$(cat "$scratch/answer")"
 "$diskproof" --store "$scratch/store.db" export latest --json | python3 "$here/guest.py"

@@ -4,7 +4,7 @@
 #   bench/device/run.sh [--grounds file,xfs,btrfs,loop] [--rw randread,randwrite,randrw] [--bs 4k,16k,128k] [--depth 1,4,32,128]
 #                       [--rounds 8] [--seconds 2] [--directory /var/tmp] [--before WORKER] [--results FILE]
 #
-# Everything takes about two hours; any list can be shortened. Needs fio and python3; root for xfs, btrfs and loop. At most 1.5 times
+# Everything takes about two hours; any list can be shortened. Needs fio and python3; root for xfs, btrfs and loop. At most 2 GiB and twice
 # `--size` MiB (1024) lie on the disk at a time, and nothing is left behind.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

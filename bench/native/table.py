@@ -15,8 +15,8 @@ def header(args, first, begun, load_before, cpu):
     lines = [
         "# The native engine beside fio",
         "",
-        f"Written by `{args.command}`; run it again on your machine. Every ratio is taken within a round, in which all took their turn,",
-        "and is the median over the rounds, with its lowest and highest.",
+        f"Written by `{args.command}`; run it again on your machine. Every ratio is taken within a round, in which all took",
+        "their turn, and is the median over the rounds, with its lowest and highest.",
         "",
         f"* {date}, {(time.time() - begun) / 60:.1f} minutes; load average before {load_before[0]:.2f}, after {after[0]:.2f} (our own load included)",
         f"* {os.cpu_count()} CPUs ({model}), Linux {os.uname().release}; all loads on CPU {cpu} alone",

@@ -1,8 +1,8 @@
 //! Block devices as sysfs shows them.
 
 use crate::devno::DevNo;
-use crate::roots::Roots;
 use record::printable::Printable;
+use record::roots::Roots;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

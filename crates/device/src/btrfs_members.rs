@@ -2,7 +2,7 @@
 
 use crate::block::{Block, names_in};
 use crate::devno::DevNo;
-use crate::roots::Roots;
+use record::roots::Roots;
 use std::collections::BTreeMap;
 use std::io;
 

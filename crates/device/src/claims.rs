@@ -3,7 +3,7 @@
 use crate::candidate::Candidate;
 use crate::identity::{Identity, Strength};
 use crate::sample::Sample;
-use crate::trusted::{TrustError, TrustedDir};
+use host::{TrustError, TrustedDir};
 use record::printable::Shown as _;
 use record::version::FormatVersion;
 use serde::{Deserialize, Serialize};

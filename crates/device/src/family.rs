@@ -5,7 +5,8 @@ use crate::btrfs_members::companions;
 use crate::devno::DevNo;
 use crate::loops::{self, Loop};
 use crate::mountinfo::Mount;
-use crate::roots::Roots;
+use crate::node::block_at;
+use record::roots::Roots;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -113,7 +114,7 @@ pub(crate) fn sources(roots: &Roots, mount: &Mount) -> Vec<DevNo> {
     if !mount.devno.is_anonymous() {
         return vec![mount.devno];
     }
-    match roots.block_at(&roots.relocate(&mount.source)) {
+    match block_at(roots, &roots.in_dev(&mount.source)) {
         Ok(devno) => companions(roots, devno).unwrap_or_else(|_| vec![devno]),
         Err(_) => Vec::new(),
     }

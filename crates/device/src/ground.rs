@@ -2,15 +2,16 @@
 //! comes only from devices that passed the guard, or from an existing directory.
 
 use crate::block::Block;
-use crate::candidate::Claimed;
+use crate::candidate::claimed::Claimed;
 use crate::devno::DevNo;
 use crate::family::{below, mount_of, sources};
 use crate::lend::LentDir;
 use crate::loops;
 use crate::mountinfo::{self, Mount};
-use crate::roots::Roots;
+use crate::node::block_at;
 use host::Runner;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -92,7 +93,7 @@ impl Ground {
         match &place {
             Place::Block(path) => {
                 let look = |source| GroundError::Look { path: path.clone(), source };
-                let devno = roots.block_at(path).map_err(look)?;
+                let devno = block_at(roots, path).map_err(look)?;
                 let mounts = mountinfo::own(roots).map_err(look)?;
                 only_on(devices, path, roots, &[devno], &mounts)?;
             }
@@ -128,7 +129,7 @@ impl Ground {
         let members = crate::pool::devices_of(runner, pool).map_err(|e| look(io::Error::other(e)))?;
         let mut tops = Vec::new();
         for member in &members {
-            tops.push(roots.block_at(&roots.relocate(member)).map_err(look)?);
+            tops.push(block_at(roots, &roots.in_dev(member)).map_err(look)?);
         }
         if tops.is_empty() {
             return Err(elsewhere(format!("pool {pool}, which names no devices")));

@@ -1,8 +1,9 @@
 //! The identity of a disk, as it reports it.
 
 use crate::block::{Block, names_in};
-use crate::roots::Roots;
+use crate::node::block_at;
 use record::printable::is_hidden;
+use record::roots::Roots;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
@@ -115,7 +116,7 @@ fn scsi_serial(block: &Block) -> Option<String> {
 pub(crate) fn ids_of(roots: &Roots, block: &Block) -> Vec<String> {
     let dir = roots.dev.join("disk/by-id");
     let names = names_in(&dir).unwrap_or_default();
-    names.into_iter().filter(|name| roots.block_at(&dir.join(name)).ok() == Some(block.devno)).collect()
+    names.into_iter().filter(|name| block_at(roots, &dir.join(name)).ok() == Some(block.devno)).collect()
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use crate::claims::ClaimBook;
 use crate::identity::{Identity, Strength};
 use crate::mountinfo;
 use crate::refusal::{Check, Dissent, Refusal};
-use crate::roots::Roots;
 use crate::sample::{Effort, Sample};
 use host::Runner;
+use record::roots::Roots;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

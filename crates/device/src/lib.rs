@@ -22,18 +22,18 @@ mod lend;
 pub mod loop_control;
 mod loops;
 mod mountinfo;
+mod node;
 mod pool;
 mod refusal;
-mod roots;
 mod sample;
-mod trusted;
 mod whereabouts;
 
-pub use candidate::{Candidate, Claimed, Cleared};
+pub use candidate::claimed::Claimed;
+pub use candidate::{Candidate, Cleared};
 pub use check::copies::{SuperblockCopy, find as superblock_copies, of_first as copies_of_first_superblock};
 pub use claims::{BookError, Claim, ClaimBook, Word};
 pub use ground::{Ground, GroundError, Place};
-pub use guard::{PREFIX, disk, emulated};
+pub use guard::{disk, emulated};
 pub use identity::{Identity, Strength};
 pub use inventory::{DiskReport, inventory};
 pub use lend::{
@@ -41,8 +41,10 @@ pub use lend::{
     remove_lent, take_back_lent,
 };
 pub use pool::devices_of as pool_devices;
+pub use record::roots::Roots;
 pub use refusal::{Check, Dissent, Refusal};
-pub use roots::Roots;
 pub use sample::{Effort, Sample};
-pub use trusted::{TrustError, only_ours_down_to, only_ours_in};
 pub use whereabouts::{LoopOver, Whereabouts, loop_over, rests_on_others, whereabouts};
+
+/// The beginning of the name of every file and directory that we create.
+pub const PREFIX: &str = "diskproof-";

@@ -2,7 +2,8 @@
 
 use crate::block::{Block, names_in};
 use crate::devno::DevNo;
-use crate::roots::Roots;
+use crate::node::block_at;
+use record::roots::Roots;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -67,7 +68,7 @@ pub(crate) fn of(roots: &Roots, block: Block) -> Option<Loop> {
         return Some(Loop { block, backing, file, device, span: Some((info.offset, info.sizelimit)) });
     }
     // Without root there is only the reported name, as seen from here.
-    let device = roots.block_at(&roots.relocate(&backing)).ok();
+    let device = block_at(roots, &roots.in_dev(&backing)).ok();
     let about = std::fs::metadata(&backing).ok();
     let file = about.map(|a| (DevNo::from_raw(a.dev()), a.ino()));
     Some(Loop { block, backing, file, device, span: None })
@@ -75,7 +76,7 @@ pub(crate) fn of(roots: &Roots, block: Block) -> Option<Loop> {
 
 fn status(roots: &Roots, block: &Block) -> Option<LoopInfo64> {
     let node = block.node(roots);
-    if roots.block_at(&node).ok()? != block.devno {
+    if block_at(roots, &node).ok()? != block.devno {
         return None;
     }
     let file: File = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(node).ok()?;

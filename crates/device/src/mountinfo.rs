@@ -2,8 +2,8 @@
 
 use crate::block::names_in;
 use crate::devno::DevNo;
-use crate::roots::Roots;
 use record::mountinfo;
+use record::roots::Roots;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;

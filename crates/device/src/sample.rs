@@ -1,6 +1,8 @@
 //! A sample of a disk's contents: how many blocks hold data. It finds data without any signature.
 
 use crate::candidate::Candidate;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::File;
@@ -155,13 +157,13 @@ fn short(percent: f64) -> String {
 /// The block numbers of a sample: all if there are few, else a random one in each of `wanted` equal parts; in several sweeps.
 fn places(disk_blocks: u64, wanted: u64, seed: u64) -> Vec<u64> {
     let parts = wanted.min(disk_blocks);
-    let mut random = seed;
+    let mut random = SplitMix64::seed_from_u64(seed);
     let in_part = |part: u64| {
         let edge = |part: u64| {
             u64::try_from(u128::from(part) * u128::from(disk_blocks) / u128::from(parts)).unwrap_or(u64::MAX)
         };
         let (from, to) = (edge(part), edge(part + 1));
-        from + next(&mut random) % (to - from).max(1)
+        from + random.next_u64() % (to - from).max(1)
     };
     let all: Vec<u64> = (0..parts).map(in_part).collect();
     // The sweeps have the order 0, 8, 4, 12, 2...: after each one, the sampled parts are spread evenly over the disk.
@@ -170,15 +172,6 @@ fn places(disk_blocks: u64, wanted: u64, seed: u64) -> Vec<u64> {
     sweeps
         .flat_map(|first| all.iter().skip(usize::try_from(first).unwrap_or(0)).step_by(step).copied())
         .collect()
-}
-
-/// The next number of splitmix64.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 fn is_blank(disk: &dyn FileExt, offset: u64) -> io::Result<bool> {

@@ -78,7 +78,7 @@ fn machine(dir: &Path) -> Roots {
     write("proc/77/fdinfo/3", b"pos: 0\nflags: 0100002\n");
     fs::create_dir_all(under("proc/77/fd")).unwrap();
     symlink(under("dev/sda"), under("proc/77/fd/3")).unwrap();
-    Roots { proc: under("proc"), sys: under("sys"), dev: under("dev"), run: under("run") }
+    Roots::under(dir)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Runs tools on one machine, local or remote. [`Tool`] names every external program that diskproof uses. Each is searched once
-//! in fixed directories (never `$PATH`), and gets an argument vector, never a shell.
+//! in fixed directories (never `$PATH`), and gets an argument vector, never a shell. It also opens the files
+//! of a state directory: only those that no other user can have written.
 
 mod capture;
 mod failure;
@@ -9,6 +10,7 @@ mod runner;
 mod ssh;
 mod state_file;
 mod tool;
+mod trusted_dir;
 mod version;
 
 pub use failure::CommandFailure;
@@ -18,4 +20,5 @@ pub use runner::{LocalRunner, Output, Runner, STARTED_BY};
 pub use ssh::{Installed, Ssh, SshError};
 pub use state_file::{StateAccess, Untrusted, open_regular, open_trusted, read_trusted, untrusted_by};
 pub use tool::Tool;
+pub use trusted_dir::{TrustError, TrustedDir, only_ours_down_to, only_ours_in};
 pub use version::version;

@@ -1,10 +1,12 @@
 //! Opens files of a state directory: never through a link, never a FIFO or a device. Where diskproof acts on their content, only
 //! files that nobody except their owner or root can have written.
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
+use rustix::io::Errno;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// The mode bits that let others than the owner write.
@@ -23,38 +25,78 @@ pub enum StateAccess {
 
 /// The reason why a file is not opened although the kernel would open it. It is the inner error of an [`io::Error`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Untrusted(String);
+pub enum Untrusted {
+    /// It is a symbolic link.
+    Link,
+    /// It is no regular file but of this kind; `None` if it can't be opened and its kind isn't known.
+    NotRegular(Option<&'static str>),
+    /// It belongs to another user, or others may write it.
+    Exposed {
+        /// Its owner.
+        uid: u32,
+        /// Its mode, without the bits for the kind of file.
+        mode: u32,
+    },
+}
 
 impl fmt::Display for Untrusted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Self::Link => f.write_str("is a symbolic link; move it away"),
+            Self::NotRegular(None) => f.write_str("is no regular file; move it away"),
+            Self::NotRegular(Some(kind)) => write!(f, "is a {kind}, not a regular file; move it away"),
+            Self::Exposed { uid, mode } => {
+                let me = rustix::process::geteuid();
+                let who =
+                    if me.is_root() { "root".to_owned() } else { format!("user {} or root", me.as_raw()) };
+                write!(
+                    f,
+                    "belongs to user {uid} with mode {:o}; only {who} may write it: look at what it holds, then chown and chmod go-w it",
+                    mode & 0o777
+                )
+            }
+        }
     }
 }
 
 impl std::error::Error for Untrusted {}
+
+/// Why a file isn't opened.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The kernel's error.
+    Kernel(Errno),
+    /// Our own reason.
+    Untrusted(Untrusted),
+}
+
+impl From<Errno> for Refused {
+    fn from(errno: Errno) -> Self {
+        Self::Kernel(errno)
+    }
+}
+
+impl From<Untrusted> for Refused {
+    fn from(untrusted: Untrusted) -> Self {
+        Self::Untrusted(untrusted)
+    }
+}
+
+impl From<Refused> for io::Error {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Kernel(errno) => errno.into(),
+            Refused::Untrusted(untrusted) => Self::new(io::ErrorKind::InvalidInput, untrusted),
+        }
+    }
+}
 
 /// Opens a regular file; anything else is refused at once, without waiting for a writer.
 ///
 /// # Errors
 /// The kernel's error, or [`Untrusted`].
 pub fn open_regular(path: &Path, access: StateAccess) -> io::Result<File> {
-    let how = match access {
-        StateAccess::Read => OFlags::RDONLY,
-        StateAccess::Change => OFlags::RDWR,
-        StateAccess::ChangeOrMake => OFlags::RDWR | OFlags::CREATE,
-    };
-    let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR);
-    let file = File::from(opened.map_err(|errno| match errno {
-        // from a FIFO without a reader, a socket, or a link
-        rustix::io::Errno::NXIO => untrusted("is no regular file; move it away".to_owned()),
-        rustix::io::Errno::LOOP => untrusted("is a symbolic link; move it away".to_owned()),
-        errno => errno.into(),
-    })?);
-    match FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) {
-        FileType::RegularFile => Ok(file),
-        other => Err(untrusted(format!("is a {}, not a regular file; move it away", named(other)))),
-    }
+    Ok(open_regular_at(CWD, path, access)?)
 }
 
 /// Opens a regular file that belongs to this user or root, and that nobody else can write.
@@ -62,17 +104,45 @@ pub fn open_regular(path: &Path, access: StateAccess) -> io::Result<File> {
 /// # Errors
 /// The kernel's error, or [`Untrusted`].
 pub fn open_trusted(path: &Path, access: StateAccess) -> io::Result<File> {
-    let file = open_regular(path, access)?;
-    let about = rustix::fs::fstat(&file)?;
-    let me = rustix::process::geteuid().as_raw();
-    if (about.st_uid == me || about.st_uid == 0) && about.st_mode & WRITABLE_BY_OTHERS == 0 {
-        return Ok(file);
+    Ok(open_trusted_at(CWD, path, access)?)
+}
+
+fn open_regular_at(dir: impl AsFd, path: &Path, access: StateAccess) -> Result<File, Refused> {
+    let how = match access {
+        StateAccess::Read => OFlags::RDONLY,
+        StateAccess::Change => OFlags::RDWR,
+        StateAccess::ChangeOrMake => OFlags::RDWR | OFlags::CREATE,
+    };
+    let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file =
+        File::from(openat(dir, path, flags, Mode::RUSR | Mode::WUSR).map_err(|errno| match errno {
+            // from a FIFO without a reader, or a socket
+            Errno::NXIO => Refused::Untrusted(Untrusted::NotRegular(None)),
+            Errno::LOOP => Refused::Untrusted(Untrusted::Link),
+            errno => Refused::Kernel(errno),
+        })?);
+    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+        FileType::RegularFile => Ok(file),
+        other => Err(Untrusted::NotRegular(Some(named(other))).into()),
     }
-    let (owner, mode) = (about.st_uid, about.st_mode & 0o777);
-    let who = if me == 0 { "root".to_owned() } else { format!("user {me} or root") };
-    Err(untrusted(format!(
-        "belongs to user {owner} with mode {mode:o}; only {who} may write it: look at what it holds, then chown and chmod go-w it"
-    )))
+}
+
+/// As [`open_trusted`], relative to an open directory.
+pub(crate) fn open_trusted_at(dir: impl AsFd, path: &Path, access: StateAccess) -> Result<File, Refused> {
+    let file = open_regular_at(dir, path, access)?;
+    only_ours(&fstat(&file)?, 0)?;
+    Ok(file)
+}
+
+/// Checks that only we and root can write to it, or that it has the bit `unless`: a directory that others may write is safe with
+/// the sticky bit, because then they can't exchange our files.
+pub(crate) fn only_ours(about: &Stat, unless: u32) -> Result<(), Untrusted> {
+    let me = rustix::process::geteuid().as_raw();
+    let open = about.st_mode & WRITABLE_BY_OTHERS != 0 && about.st_mode & unless == 0;
+    if open || (about.st_uid != me && about.st_uid != 0) {
+        return Err(Untrusted::Exposed { uid: about.st_uid, mode: about.st_mode & 0o7777 });
+    }
+    Ok(())
 }
 
 /// Returns the content of a file that [`open_trusted`] opens; `None` if there is no file.
@@ -92,10 +162,6 @@ pub fn read_trusted(path: &Path) -> io::Result<Option<Vec<u8>>> {
 #[must_use]
 pub fn untrusted_by(error: &io::Error) -> Option<&Untrusted> {
     error.get_ref()?.downcast_ref()
-}
-
-fn untrusted(what: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, Untrusted(what))
 }
 
 fn named(kind: FileType) -> &'static str {

@@ -1,10 +1,12 @@
 //! Builds the image: keys, a tree of packages, a root disk with kernel and initrd. A finished step is kept; an interrupted one is repeated.
 
-use crate::apt::{mirror, with_proxies};
+use crate::apt::mirror;
 use crate::error::LabError;
 use crate::lock::{Lock, lock};
 use crate::modules;
+use crate::namespaces::{PATIENCE, contained};
 use crate::places::{Base, Places};
+use crate::prerequisite::{need_space, need_tools};
 use crate::recipe::{self, Laid};
 use crate::steps::{Ear, StepEvent, folder, put, remove, step, with_end, write_whole};
 use host::{Invocation, Runner, Tool};
@@ -12,10 +14,7 @@ use record::printable::Shown as _;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-/// The longest time of one program of the build.
-const PATIENCE: Duration = Duration::from_secs(3600);
 /// The free space that tree and image need.
 const IMAGE_MIB: u64 = 2048;
 /// The programs that the build needs.
@@ -74,7 +73,7 @@ pub(crate) fn image(
     if wanted.zfs && is_unfinished(&folder, &modules::tree(&folder)) {
         need_root(&base)?;
         let _lock = lock_build(&folder, "ZFS's modules", ear)?;
-        modules::build(&folder, &kernel, wanted, runner, ear)?;
+        modules::build(&folder, &kernel, wanted.mirror.as_deref(), runner, ear)?;
     }
     Ok(Image { base, hash, kernel, modules: wanted.zfs.then_some(folder) })
 }
@@ -100,32 +99,6 @@ fn need_root(base: &Base) -> Result<(), LabError> {
         return Ok(());
     }
     Err(LabError::NeedsRoot { path: base.folder.clone() })
-}
-
-/// Checks that all programs exist; the error lists all that are missing.
-pub(crate) fn need_tools(tools: &[Tool]) -> Result<(), LabError> {
-    need(tools, |tool| host::resolve(tool).is_ok())
-}
-
-fn need(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result<(), LabError> {
-    let missing: Vec<Tool> = tools.iter().copied().filter(|tool| !is_there(*tool)).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let mut packages: Vec<&'static str> = missing.iter().map(|tool| tool.package()).collect();
-    packages.sort_unstable();
-    packages.dedup();
-    Err(LabError::Tools { tools: missing.iter().map(|tool| tool.name()).collect(), packages })
-}
-
-/// Checks that a folder's file system has so much free space.
-pub(crate) fn need_space(path: &Path, what: &'static str, needed_mib: u64) -> Result<(), LabError> {
-    let found = rustix::fs::statvfs(path).map_err(|e| LabError::file("look at", path)(e.into()))?;
-    let free_mib = found.f_bavail.saturating_mul(found.f_frsize) >> 20;
-    if free_mib >= needed_mib {
-        return Ok(());
-    }
-    Err(LabError::Space { path: path.to_path_buf(), what, free_mib, needed_mib })
 }
 
 fn build_base(base: &Base, wanted: &Build, runner: &dyn Runner, ear: Ear<'_>) -> Result<(), LabError> {
@@ -168,26 +141,6 @@ fn make_keys(base: &Base, runner: &dyn Runner) -> Result<(), LabError> {
     let known = made.join("known_hosts");
     fs::write(&known, format!("diskproof-lab {text}")).map_err(LabError::file("write", &known))?;
     put(&made, &base.keys())
-}
-
-/// A program in its own mount and PID namespaces: its mounts and processes end with it, and it ends with our thread.
-pub(crate) fn contained(tool: Tool) -> Result<Invocation, LabError> {
-    let path = |tool| host::resolve(tool).map_err(LabError::command("looking for programs"));
-    Ok(with_proxies(Invocation::new(Tool::Setpriv))
-        .args(["--pdeathsig", "KILL"])
-        .arg(path(Tool::Unshare)?)
-        .args([
-            "--mount",
-            "--propagation",
-            "private",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-            "--",
-        ])
-        .arg(path(tool)?)
-        .timeout(PATIENCE))
 }
 
 fn make_tree(base: &Base, mirror: &str, runner: &dyn Runner) -> Result<(), LabError> {
@@ -285,22 +238,14 @@ fn kernel_in(boot: &Path) -> Result<String, LabError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Build, NEEDED, do_steps, image, is_root, kernel_in, need, need_space, need_tools};
+    use super::{Build, NEEDED, do_steps, image, is_root, kernel_in};
     use crate::error::LabError;
     use crate::places::{Base, Places};
+    use crate::prerequisite::need_tools;
     use crate::steps::StepEvent;
     use crate::workshop::{KERNEL, Workshop, leftovers};
-    use host::Tool;
     use std::cell::RefCell;
     use std::fs;
-    use std::path::Path;
-
-    #[test]
-    fn a_full_disk_names_the_way_out() {
-        let error = need_space(Path::new("/"), "a test", u64::MAX).unwrap_err().to_string();
-        assert!(error.contains("MiB free") && error.contains("--state"), "{error}");
-        need_space(Path::new("/"), "a test", 0).unwrap();
-    }
 
     #[test]
     fn what_is_built_is_not_built_again() {
@@ -363,18 +308,6 @@ mod tests {
         image(&places, &Build { zfs: true, mirror: None }, &machine, &|_| ()).unwrap();
         assert_eq!(machine.ran(), 0);
         assert_eq!((base.tree().exists(), tree.exists()), (!is_root(), !is_root()));
-    }
-
-    #[test]
-    fn missing_programs_are_named_with_their_packages() {
-        let tools = [Tool::QemuSystem, Tool::QemuImg, Tool::Ssh, Tool::Mmdebstrap];
-        let error = need(&tools, |tool| tool == Tool::Ssh).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "the lab needs qemu-system-x86_64, qemu-img, mmdebstrap, not on this machine; on Debian: apt-get install mmdebstrap \
-             qemu-system-x86 qemu-utils"
-        );
-        need(&tools, |_| true).unwrap();
     }
 
     #[test]

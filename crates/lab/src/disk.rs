@@ -1,7 +1,7 @@
 //! Emulated disks: their description, as text and as types.
 
-use record::target::{Burst, Bus, DiskCache};
-use record::volume::Limits;
+use record::target::{Bus, DiskCache};
+use record::volume::{Burst, Limits};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

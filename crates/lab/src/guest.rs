@@ -2,16 +2,17 @@
 
 use crate::accel;
 use crate::boot::{Boot, monitor};
-use crate::build::{Build, Image, image, need_space, need_tools};
+use crate::build::{Build, Image, image};
 use crate::card::{Attached, Card};
 use crate::disk::{DiskSpec, Throttle};
 use crate::error::LabError;
 use crate::forward;
-use crate::lease;
+use crate::lease_note;
 use crate::lock::lock;
 use crate::machine::{Accel, REVISION};
 use crate::places::{GuestPlaces, Places};
 use crate::plug;
+use crate::prerequisite::{need_space, need_tools};
 use crate::process;
 use crate::recipe::short_hash;
 use crate::save;
@@ -135,7 +136,7 @@ impl Lab {
         let _lock = lock(&self.guest.lock(), || ())?;
         self.end()?;
         remove(&self.guest.folder)?;
-        lease::forget(self)?;
+        lease_note::forget(&self.places.stays(), &self.name)?;
         remove(&self.guest.lock())
     }
 
@@ -303,7 +304,7 @@ impl Lab {
         let image = image(&self.places, &wanted, &LocalRunner, ear)?;
         self.end()?;
         remove(&self.guest.folder)?;
-        lease::forget(self)?;
+        lease_note::forget(&self.places.stays(), &self.name)?;
         folder(&self.guest.folder)?;
         need_space(&self.guest.folder, "a guest", GUEST_MIB)?;
         let qemu = host::version(&LocalRunner, Tool::QemuSystem).unwrap_or_default();

@@ -1,37 +1,21 @@
 //! A run's lease of a guest: whether the run started it, and the disks and ports that it added. A note of that is written before each
-//! change and locked while the run lives. So a note without a lock says what a killed run left.
+//! change.
 
 use crate::disk::DiskSpec;
 use crate::error::LabError;
 use crate::guest::Lab;
-use crate::lock::is_still;
+use crate::lease_note::{Note, guest_of, process_of, unheld};
 use crate::places::Places;
 use crate::shape::Shape;
 use crate::status::State;
-use crate::steps::{StepEvent, folder, remove};
-use host::StateAccess;
-use serde::{Deserialize, Serialize};
-use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Read as _, Seek as _, Write as _};
-use std::path::{Path, PathBuf};
+use crate::steps::StepEvent;
+use std::path::Path;
 
 /// A run's lease of a guest.
 #[derive(Debug)]
 pub struct Lease {
     lab: Lab,
-    path: PathBuf,
-    file: File,
     note: Note,
-}
-
-/// What the end of the lease must undo.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Note {
-    /// The run started the guest, so the whole guest is removed.
-    brought_up: bool,
-    disks: Vec<String>,
-    /// Ports on 127.0.0.1 that are forwarded into the guest.
-    ports: Vec<u16>,
 }
 
 impl Lease {
@@ -53,27 +37,13 @@ impl Lease {
     }
 
     fn noted(lab: &Lab) -> Result<Self, LabError> {
-        folder(&lab.stays())?;
-        let mut number = 0;
-        loop {
-            let path = lab.stays().join(format!("{}.{}-{number}", lab.name(), std::process::id()));
-            number += 1;
-            let file = match File::options().read(true).write(true).create_new(true).open(&path) {
-                Ok(file) => file,
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(LabError::file("make", &path)(error)),
-            };
-            // Before this lock, another process may have taken the note for that of a killed run.
-            if file.try_lock().is_ok() && is_still(&file, &path) {
-                return Ok(Self { lab: lab.clone(), path, file, note: Note::default() });
-            }
-        }
+        Ok(Self { lab: lab.clone(), note: Note::create(&lab.stays(), lab.name())? })
     }
 
     fn enter(&mut self, disks: &[DiskSpec], ear: &dyn Fn(&StepEvent)) -> Result<(), LabError> {
         let name = || self.lab.name().to_owned();
-        let (_, held) = free(&self.lab.stays(), |_| Ok(self.lab.clone()))?;
-        let here = held.iter().filter(|note| name_of(note) == Some(self.lab.name()));
+        let (_, held) = unheld(&self.lab.stays())?;
+        let here = held.iter().filter(|note| guest_of(note) == Some(self.lab.name()));
         if let Some(process) = here.filter_map(|note| process_of(note)).find(|id| *id != std::process::id()) {
             return Err(LabError::Occupied { name: name(), process });
         }
@@ -86,10 +56,10 @@ impl Lease {
                 Some(_) => return Err(LabError::DiskThere { name: name(), disk: disk.name.clone() }),
             }
         }
-        self.note.brought_up = status.state != State::Up;
-        self.note.disks = new.iter().map(|disk| disk.name.clone()).collect();
-        self.write()?;
-        if self.note.brought_up {
+        self.note.undo.brought_up = status.state != State::Up;
+        self.note.undo.disks = new.iter().map(|disk| disk.name.clone()).collect();
+        self.note.write()?;
+        if self.note.undo.brought_up {
             self.lab.ensure_up(&Shape::default(), ear)?;
         }
         self.lab.attach(&new)
@@ -104,13 +74,13 @@ impl Lease {
     /// Whether the guest is removed when the lease ends.
     #[must_use]
     pub fn brought_up(&self) -> bool {
-        self.note.brought_up
+        self.note.undo.brought_up
     }
 
     /// The disks that the lease attaches.
     #[must_use]
     pub fn disks(&self) -> &[String] {
-        &self.note.disks
+        &self.note.undo.disks
     }
 
     /// Forwards a free port on 127.0.0.1 to a port of the guest until the lease ends; see [`Lab::forward`].
@@ -119,8 +89,8 @@ impl Lease {
     /// The guest isn't up, or QEMU refuses.
     pub fn forward(&mut self, guest_port: u16) -> Result<u16, LabError> {
         let port = self.lab.forward(guest_port)?;
-        self.note.ports.push(port);
-        self.write()?;
+        self.note.undo.ports.push(port);
+        self.note.write()?;
         Ok(port)
     }
 
@@ -130,26 +100,14 @@ impl Lease {
     /// Something can't be removed; then the note stays.
     pub fn leave(&self) -> Result<(), LabError> {
         let status = self.lab.status()?;
-        if self.note.brought_up {
+        if self.note.undo.brought_up {
             self.lab.down()?;
         } else if status.state == State::Up {
-            self.note.ports.iter().try_for_each(|port| self.lab.unforward(*port))?;
+            self.note.undo.ports.iter().try_for_each(|port| self.lab.unforward(*port))?;
             let there = |name: &&String| status.disks.iter().any(|disk| disk.spec.name == **name);
-            self.note.disks.iter().filter(there).try_for_each(|disk| self.lab.detach(disk))?;
+            self.note.undo.disks.iter().filter(there).try_for_each(|disk| self.lab.detach(disk))?;
         }
-        remove(&self.path)
-    }
-
-    fn write(&mut self) -> Result<(), LabError> {
-        let text = serde_json::to_vec(&self.note)
-            .map_err(|error| LabError::file("write", &self.path)(error.into()))?;
-        let write = |file: &mut File| {
-            file.set_len(0)?;
-            file.rewind()?;
-            file.write_all(&text)?;
-            file.sync_data()
-        };
-        write(&mut self.file).map_err(LabError::file("write", &self.path))
+        self.note.remove()
     }
 }
 
@@ -158,69 +116,20 @@ impl Lease {
 /// # Errors
 /// The folder isn't possible, or a note can't be read.
 pub fn abandoned(state: &Path) -> Result<Vec<Lease>, LabError> {
-    let (mut found, held) = free(&Places::below(state)?.stays(), |name| Lab::open(state, name))?;
+    let (notes, held) = unheld(&Places::below(state)?.stays())?;
+    let lease = |note: Note| Ok(Lease { lab: Lab::open(state, note.guest())?, note });
+    let mut found = notes.into_iter().map(lease).collect::<Result<Vec<_>, LabError>>()?;
     // If a run still uses the guest, its leftovers wait for that run's end.
-    found.retain(|stay| !held.iter().any(|note| name_of(note) == Some(stay.lab.name())));
+    found.retain(|stay| !held.iter().any(|note| guest_of(note) == Some(stay.lab.name())));
     Ok(found)
-}
-
-/// Removes the notes of killed runs about a guest that is removed or replaced.
-pub(crate) fn forget(lab: &Lab) -> Result<(), LabError> {
-    let (stays, _) = free(&lab.stays(), |_| Ok(lab.clone()))?;
-    stays
-        .iter()
-        .filter(|stay| name_of(&stay.path) == Some(lab.name()))
-        .try_for_each(|stay| remove(&stay.path))
-}
-
-/// Locks all notes without a lock and returns them, and the paths of those that other processes hold.
-fn free(
-    folder: &Path,
-    guest: impl Fn(&str) -> Result<Lab, LabError>,
-) -> Result<(Vec<Lease>, Vec<PathBuf>), LabError> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok((vec![], vec![])) };
-    let (mut found, mut held) = (Vec::new(), Vec::new());
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let Some(lab) = name_of(&path).map(&guest).transpose()? else { continue };
-        let mut file = match host::open_regular(&path, StateAccess::Change) {
-            Ok(file) => file,
-            // Its lease has ended meanwhile.
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            Err(error) => return Err(LabError::file("open", &path)(error)),
-        };
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                held.push(path);
-                continue;
-            }
-            Err(TryLockError::Error(error)) => return Err(LabError::file("lock", &path)(error)),
-        }
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).map_err(LabError::file("read", &path))?;
-        // A note is written before the change, so the change of a truncated note was not made.
-        let note = serde_json::from_slice(&text).unwrap_or_default();
-        found.push(Lease { lab, path, file, note });
-    }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok((found, held))
-}
-
-/// The guest that a note is about.
-fn name_of(note: &Path) -> Option<&str> {
-    note.file_stem()?.to_str()
-}
-
-/// The process that made a note.
-fn process_of(note: &Path) -> Option<u32> {
-    note.extension()?.to_str()?.split('-').next()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Lease, Note, abandoned};
+    use super::{Lease, abandoned};
     use crate::error::LabError;
     use crate::guest::Lab;
+    use crate::lease_note::{Undo, process_of, unheld};
 
     #[test]
     fn what_a_run_that_lives_holds_is_not_abandoned_and_what_a_killed_one_held_is() {
@@ -228,13 +137,13 @@ mod tests {
         let lab = Lab::open(dir.path(), "x").unwrap();
         assert!(abandoned(dir.path()).unwrap().is_empty());
         let mut stay = Lease::noted(&lab).unwrap();
-        stay.note = Note { brought_up: true, disks: vec!["d1".to_owned()], ports: vec![7] };
-        stay.write().unwrap();
+        stay.note.undo = Undo { brought_up: true, disks: vec!["d1".to_owned()], ports: vec![7] };
+        stay.note.write().unwrap();
         assert!(abandoned(dir.path()).unwrap().is_empty(), "it lives");
-        let note = stay.note.clone();
+        let undo = stay.note.undo.clone();
         drop(stay);
         let found = abandoned(dir.path()).unwrap();
-        assert_eq!((found.len(), &found[0].note, found[0].lab.name()), (1, &note, "x"));
+        assert_eq!((found.len(), &found[0].note.undo, found[0].lab.name()), (1, &undo, "x"));
         assert!(abandoned(dir.path()).unwrap().is_empty(), "somebody is at it");
         let other = Lease::noted(&lab).unwrap();
         drop(found);
@@ -260,15 +169,18 @@ mod tests {
         assert!(matches!(refused, LabError::Occupied { process: 1, .. }), "{refused}");
         second.leave().unwrap();
         let kept: Vec<_> = std::fs::read_dir(lab.stays()).unwrap().flatten().map(|e| e.path()).collect();
-        assert!(kept.len() == 2 && kept.contains(&note) && kept.contains(&ours.path), "{kept:?}");
+        assert!(
+            kept.len() == 2 && kept.contains(&note) && kept.iter().any(|path| path == ours.note.path()),
+            "{kept:?}"
+        );
         // neither notes of killed processes nor leases of other guests prevent this one
         drop(held);
         let other = elsewhere.stays().join("y.1-0");
         let held = std::fs::File::create(&other).unwrap();
         held.lock().unwrap();
-        let (_, in_the_way) = super::free(&lab.stays(), |_| Ok(lab.clone())).unwrap();
+        let (_, in_the_way) = unheld(&lab.stays()).unwrap();
         assert!(!in_the_way.contains(&note) && in_the_way.contains(&other), "{in_the_way:?}");
-        assert_eq!(super::process_of(&ours.path), Some(std::process::id()));
+        assert_eq!(process_of(ours.note.path()), Some(std::process::id()));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! ZFS's kernel modules: Debian's DKMS package builds them in a temporary tree. Only the modules are kept, by kernel version.
 
-use crate::apt::mirror;
-use crate::build::{Build, contained, need_space, need_tools};
+use crate::apt;
 use crate::error::LabError;
+use crate::namespaces::contained;
+use crate::prerequisite::{need_space, need_tools};
 use crate::recipe::SUITE;
 use crate::steps::{Ear, folder, put, remove, step, with_end};
 use host::{Runner, Tool};
@@ -17,11 +18,11 @@ const TOOLS: [Tool; 4] = [Tool::Mmdebstrap, Tool::Unshare, Tool::Setpriv, Tool::
 /// The modules that the build must produce.
 const NEEDED: [&str; 2] = ["zfs.ko", "spl.ko"];
 
-/// Builds the modules into `place`.
+/// Builds the modules into `place`. `mirror`: the mirror of the packages; `None`: the one that apt uses on this machine.
 pub(crate) fn build(
     place: &Path,
     kernel: &str,
-    wanted: &Build,
+    mirror: Option<&str>,
     runner: &dyn Runner,
     ear: Ear<'_>,
 ) -> Result<(), LabError> {
@@ -31,7 +32,7 @@ pub(crate) fn build(
     need_tools(&TOOLS)?;
     place.parent().map_or(Ok(()), folder)?;
     need_space(place.parent().unwrap_or(place), "building ZFS's modules", TREE_MIB)?;
-    let mirror = mirror(runner, wanted.mirror.as_deref())?;
+    let mirror = apt::mirror(runner, mirror)?;
     let name = format!("ZFS's modules for {kernel}");
     step(ear, &name, "about 5 minutes of compiling", || compile(place, kernel, &mirror, runner))
 }
@@ -70,7 +71,7 @@ fn compile(place: &Path, kernel: &str, mirror: &str, runner: &dyn Runner) -> Res
 #[cfg(test)]
 mod tests {
     use super::{TOOLS, compile};
-    use crate::build::need_tools;
+    use crate::prerequisite::need_tools;
     use crate::workshop::{KERNEL, Workshop, leftovers};
 
     #[test]

@@ -1,8 +1,8 @@
 //! Attaches, limits and detaches disks of a running guest through its QEMU monitor.
 
-use crate::build::need_space;
 use crate::disk::{DiskSpec, Throttle};
 use crate::error::LabError;
+use crate::prerequisite::need_space;
 use crate::qmp::{Monitor, QmpError};
 use crate::ssh::Door;
 use crate::steps::remove;

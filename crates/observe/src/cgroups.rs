@@ -2,9 +2,9 @@
 
 use crate::error::ReadError;
 use crate::mountinfo::Mounts;
-use crate::roots::Roots;
 use crate::text::required;
 use record::mountinfo::Mount;
+use record::roots::Roots;
 use std::path::PathBuf;
 
 /// The version of the hierarchy that a controller is in.
@@ -72,7 +72,7 @@ fn directories(roots: &Roots, mount: Option<&Mount>, path: &str, flavour: Flavou
 #[cfg(test)]
 pub(crate) mod tests {
     use super::{Flavour, of};
-    use crate::roots::Roots;
+    use record::roots::Roots;
     use std::fs;
     use std::path::Path;
 

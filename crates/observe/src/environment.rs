@@ -2,10 +2,10 @@
 
 use crate::counter::{cpu, keyed};
 use crate::mountinfo::Mounts;
-use crate::roots::Roots;
 use crate::text::{first_line, required, whole};
 use crate::virtualization;
 use record::environment::Environment;
+use record::roots::Roots;
 
 /// Returns what the kernel and the distribution report about this machine. The caller adds versions of tools.
 ///

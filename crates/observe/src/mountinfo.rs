@@ -1,9 +1,9 @@
 //! Parses /proc/self/mountinfo (proc(5)).
 
 use crate::error::ReadError;
-use crate::roots::Roots;
 use crate::text::{lines, required};
 use record::mountinfo::{Mount, parse};
+use record::roots::Roots;
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use std::path::Path;
 

@@ -5,8 +5,8 @@
 
 use crate::counter::process;
 use crate::counter::tree::numbered;
-use crate::roots::Roots;
 use crate::text::required;
+use record::roots::Roots;
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -175,7 +175,7 @@ impl OpenFiles {
 #[cfg(test)]
 mod tests {
     use super::{Exclusive, Lookout, OpenFiles};
-    use crate::roots::Roots;
+    use record::roots::Roots;
     use std::collections::{BTreeMap, BTreeSet};
     use std::fs;
     use std::os::unix::fs::symlink;

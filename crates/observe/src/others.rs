@@ -9,10 +9,10 @@
 use crate::counter::process::{self, Io};
 use crate::counter::tree::numbered;
 use crate::open_files::OpenFiles;
-use crate::roots::Roots;
 use crate::text::{is_gone, required};
 use record::counter::OtherProcess;
 use record::printable::Printable;
+use record::roots::Roots;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,7 +1,7 @@
 //! Finds the hypervisor or container that this process runs in, with the names of `systemd-detect-virt`.
 
-use crate::roots::Roots;
 use crate::text::{first_line, whole};
+use record::roots::Roots;
 
 /// Vendor or product strings of DMI and their meaning; the order is systemd's.
 const DMI: [(&str, &str); 14] = [

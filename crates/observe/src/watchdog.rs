@@ -2,8 +2,8 @@
 //! not run, including the sampler, unless the thread waited for a CPU, which the kernel counts.
 
 use crate::counter::collector::monotonic_ns;
-use crate::roots::Roots;
 use record::counter::Gap;
+use record::roots::Roots;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -91,7 +91,7 @@ fn parse(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Watchdog, parse};
-    use crate::roots::Roots;
+    use record::roots::Roots;
     use std::time::Duration;
 
     #[test]

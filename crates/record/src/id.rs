@@ -1,8 +1,11 @@
-//! Identities of runs, cells and trials.
+//! Identities of machines, runs, cells and trials.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Name of the controller's machine, where an experiment names none.
+pub const LOCAL: &str = "local";
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {

@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::event::Stopped;
 use crate::finding::{Finding, Served};
 use crate::id::{CellId, RunId};
-use crate::plan::{Measure, Prices};
+use crate::plan::{Bound, Measure, Prices};
 use crate::volume::VolumeFacts;
 use crate::workload::{CacheStart, Layout, Rw};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Within a major version, fields are only added; a reader ignores fields that it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `contrasts`; `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment; `emulated`.
+/// * 1.3: `contrasts`, `sweeps`; `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment; `emulated`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -53,6 +53,9 @@ pub struct RunView {
     /// The ratios that the experiment requests.
     #[serde(default)]
     pub contrasts: Vec<ContrastView>,
+    /// How far the figures scale along the factors with numbers as levels.
+    #[serde(default)]
+    pub sweeps: Vec<SweepView>,
     /// Why the run ended.
     pub stopped: Stopped,
     /// Whether the goal for the intervals (`measure.until`) was reached; `None` when the experiment has no goal.
@@ -376,7 +379,10 @@ pub struct ExpectationView {
     pub expression: String,
     /// The expected value for this cell, in the metric's unit.
     pub expected: f64,
-    /// Allowed relative deviation, e.g. 0.05.
+    /// Which values meet it.
+    #[serde(default)]
+    pub bound: Bound,
+    /// Allowed relative deviation, e.g. 0.05; 0 for a bound on one side.
     pub within: f64,
     /// The measured value; `None` when there is none.
     pub estimate: Option<f64>,
@@ -466,6 +472,32 @@ pub struct ContrastView {
     pub ratio: Option<RatioView>,
     /// Whether the groups differ, with all contrasts of the run taken into account.
     pub relation: Relation,
+    /// The same in words.
+    pub text: String,
+}
+
+/// How far a figure scales along a factor, everything else being the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepView {
+    /// The names of stack and workload, with `{factor}` in place of its level.
+    pub name: String,
+    /// Name of the factor.
+    pub factor: String,
+    /// Name of the figure.
+    pub metric: String,
+    /// The levels as written, from the lowest.
+    pub levels: Vec<String>,
+    /// Their cells, without cells that have no storage figure.
+    pub cells: Vec<CellId>,
+    /// The level up to which the figure scales; `None`: it doesn't scale.
+    pub scales_to: Option<String>,
+    /// The figure at the highest level over that at `scales_to`, or at the lowest level where it doesn't scale; `None` where
+    /// nothing lies beyond.
+    pub beyond: Option<RatioView>,
+    /// Name of the latency that `latency_beyond` compares; `None` where the cells have none in common.
+    pub latency: Option<String>,
+    /// The same ratio of the latency: the cost of the levels beyond.
+    pub latency_beyond: Option<RatioView>,
     /// The same in words.
     pub text: String,
 }

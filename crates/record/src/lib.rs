@@ -29,6 +29,7 @@ pub mod plan;
 pub mod printable;
 pub mod provision;
 pub mod quantity;
+pub mod roots;
 pub mod stack;
 pub mod target;
 pub mod throttle;

@@ -280,6 +280,25 @@ pub struct Contrast {
     pub b: Vec<CellId>,
 }
 
+/// Which values meet an expectation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Those that deviate from the expected value by [`Expectation::within`] at most.
+    #[default]
+    Within,
+    /// The expected value and all below.
+    AtMost,
+    /// The expected value and all above.
+    AtLeast,
+}
+
+impl Bound {
+    fn is_within(&self) -> bool {
+        *self == Self::Within
+    }
+}
+
 /// The user's expectation for a metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
@@ -287,7 +306,10 @@ pub struct Expectation {
     pub of: String,
     /// The expression as written, e.g. `80 * n`.
     pub expression: String,
-    /// Allowed relative deviation, e.g. 0.05.
+    /// Which values meet it.
+    #[serde(default, skip_serializing_if = "Bound::is_within")]
+    pub bound: Bound,
+    /// Allowed relative deviation, e.g. 0.05; 0 for a bound on one side.
     pub within: f64,
     /// The expected value per cell; cells without an expectation are absent.
     pub values: BTreeMap<CellId, f64>,

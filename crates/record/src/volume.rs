@@ -1,6 +1,6 @@
 //! Volumes: where data is stored.
 
-use crate::target::{Burst, LOCAL, LimitChange};
+use crate::id::LOCAL;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -134,6 +134,31 @@ impl fmt::Display for LimitName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// A burst: a higher rate than the limit, until its credit is used up. The credit refills at the rate of the limit (a leaky
+/// bucket, like QEMU's throttle).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Burst {
+    /// I/Os per second while the credit lasts.
+    pub iops: u64,
+    /// Seconds that a full credit lasts at that rate.
+    pub seconds: u64,
+}
+
+impl fmt::Display for Burst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bursts to {} IOPS for {} s", self.iops, self.seconds)
+    }
+}
+
+/// A change of a disk's limits during each trial. It ends with the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitChange {
+    /// Time of the change, in milliseconds since the beginning of the load, including the ramp.
+    pub after_ms: u64,
+    /// All limits from then on.
+    pub limits: Limits,
 }
 
 /// A provided volume, as found on its machine.

@@ -29,9 +29,15 @@ pub fn markdown(view: &RunView) -> String {
     }
     out.push_str(&section(
         "Answer",
-        view.answers.iter().map(|a| format!("**{}**: {}.", text(&a.workload), text(&a.text))).chain(
-            view.contrasts.iter().map(|c| format!("**{}**, {}: {}.", text(&c.name), c.metric, text(&c.text))),
-        ),
+        view.answers
+            .iter()
+            .map(|a| format!("**{}**: {}.", text(&a.workload), text(&a.text)))
+            .chain(
+                view.contrasts
+                    .iter()
+                    .map(|c| format!("**{}**, {}: {}.", text(&c.name), c.metric, text(&c.text))),
+            )
+            .chain(view.sweeps.iter().map(|s| format!("**{}**: {}.", text(&s.name), text(&s.text)))),
     ));
     out.push_str(&table(&index));
     out.push_str(&section("Precision", view.reached.iter().map(|r| format!("{}.", text(&r.text)))));

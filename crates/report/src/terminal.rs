@@ -61,7 +61,8 @@ pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
 fn answers(view: &RunView, width: usize, paint: Paint) -> String {
     let answers = view.answers.iter().map(|answer| format!("{}: {}.", answer.workload, answer.text));
     let contrasts = view.contrasts.iter().map(|c| format!("{}, {}: {}.", c.name, c.metric, c.text));
-    let said: Vec<String> = answers.chain(contrasts).collect();
+    let sweeps = view.sweeps.iter().map(|s| format!("{}: {}.", s.name, s.text));
+    let said: Vec<String> = answers.chain(contrasts).chain(sweeps).collect();
     if said.is_empty() {
         return String::new();
     }

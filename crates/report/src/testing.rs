@@ -9,7 +9,7 @@ use record::judged::{
     Answer, Asked, CellView, ExpectationView, Limit, LimitKind, Metric, RUN_FORMAT, RunView, Status,
     TrialCount,
 };
-use record::plan::Measure;
+use record::plan::{Bound, Measure};
 use record::volume::{LimitName, VerifiedLimit, VolumeFacts};
 use record::workload::{CacheStart, Layout, Rw};
 use std::collections::BTreeMap;
@@ -100,6 +100,7 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
         expectations: vec![],
         answers: vec![],
         contrasts: vec![],
+        sweeps: vec![],
         stopped: Stopped::RoundsDone { rounds: 3 },
         environment: Environment {
             diskproof: "0.1.0".to_owned(),
@@ -130,6 +131,7 @@ pub(crate) fn expectation(
         of: of.to_owned(),
         expression: "80 * n".to_owned(),
         expected,
+        bound: Bound::Within,
         within: 0.05,
         estimate: None,
         low: None,

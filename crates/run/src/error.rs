@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::link::LinkError;
 use record::event::Event;
-use record::target::LOCAL;
+use record::id::LOCAL;
 use thiserror::Error;
 
 /// Why a run could not continue.

@@ -1,7 +1,6 @@
 //! The disks of a guest that are files on this machine, and how their limits are set.
 
-use record::target::LimitChange;
-use record::volume::Limits;
+use record::volume::{LimitChange, Limits};
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;

@@ -172,7 +172,7 @@ impl<W: Write> Node<'_, W> {
     }
 
     fn environment(&self) -> Environment {
-        let mut environment = observe::environment(&observe::Roots::default());
+        let mut environment = observe::environment(&Roots::default());
         environment.diskproof = env!("CARGO_PKG_VERSION").to_owned();
         environment.native_ceiling = engine::native::ceiling::current(self.machine.state_dir, &environment);
         for tool in host::Tool::ALL.into_iter().filter(|tool| !tool.is_of_the_lab() && !tool.provisions()) {
@@ -184,7 +184,7 @@ impl<W: Write> Node<'_, W> {
     }
 
     fn provision(&self, steps: &[ProvisionStep], anew: bool) -> Reply {
-        let boot = observe::environment(&observe::Roots::default()).boot_id;
+        let boot = observe::environment(&Roots::default()).boot_id;
         let wanted = Provisioning { steps, boot_id: boot.as_deref(), anew };
         let mut tell =
             |step: &str| self.out.event(Event::Step { cell: None, step: step.to_owned(), done: None });

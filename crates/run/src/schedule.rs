@@ -3,7 +3,7 @@
 use crate::guest_disks::{HostedDisk, ThrottleError};
 use record::counter::HostChange;
 use record::printable::chain;
-use record::target::LimitChange;
+use record::volume::LimitChange;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -106,8 +106,7 @@ mod tests {
     use super::Schedule;
     use crate::guest_disks::{HostedDisk, Throttle, ThrottleError};
     use record::printable::chain;
-    use record::target::LimitChange;
-    use record::volume::Limits;
+    use record::volume::{LimitChange, Limits};
     use std::path::PathBuf;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;

@@ -2,7 +2,8 @@
 
 use crate::diagnostic::{nearest, printable};
 use crate::fields::Fields;
-use crate::layer::{Given, mkfs_options, mount_options};
+use crate::frame::Given;
+use crate::fs_options::{mkfs_options, mount_options};
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::Node;

@@ -6,14 +6,15 @@ use crate::fields::Fields;
 use crate::filter::{About, Rule, rule};
 use crate::limits::{MAX_RULES, MAX_WORK};
 use crate::matrix::Matrix;
+use crate::number::Number;
 use crate::problems::Problems;
-use crate::quantity::Wrong;
+use crate::quantity::{Wrong, amount, duration};
 use crate::scope::{Level, Scope};
 use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::EXPECTATION;
 use record::id::CellId;
-use record::plan::{Cell, Derived, Expectation};
+use record::plan::{Bound, Cell, Derived, Expectation};
 use std::collections::BTreeMap;
 
 /// The least work for one expected value, in units of [`MAX_WORK`].
@@ -43,6 +44,7 @@ pub(crate) fn read(
     nodes
         .iter()
         .filter_map(|node| one(node, matrix, (metrics, derived), &mut left, scope, problems))
+        .flatten()
         .collect()
 }
 
@@ -59,26 +61,27 @@ fn one(
     left: &mut u128,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
-) -> Option<Expectation> {
+) -> Option<Vec<Expectation>> {
     let fields = Fields::open(node, &EXPECTATION, problems)?;
     let of = match fields.get("of") {
         Some(of) => value::choice(of, metrics, scope, problems),
         None => None,
     };
-    let within = fields.get("within").and_then(|within| tolerance(within, scope, problems));
     let only = match fields.get("for") {
         Some(node) => Some(rule(node, &matrix.factors, scope, problems)?),
         None => None,
     };
-    let is = fields.get("is")?;
-    let expression = value::raw(is, "an expression, e.g. 80 * n", problems)?;
+    let bounds = bounds(node, &fields, of, scope, problems)?;
     let Some(cells) = &matrix.cells else {
-        check_syntax(is, expression, &matrix.factors, scope, problems);
+        for asked in &bounds {
+            check_syntax(asked.node, &asked.expression, &matrix.factors, scope, problems);
+        }
         return None;
     };
-    let per_cell = PER_CELL + expression.len() as u128 + only.as_ref().map_or(0, Rule::work);
+    let length: usize = bounds.iter().map(|asked| asked.expression.len()).sum();
+    let per_cell = PER_CELL + length as u128 + only.as_ref().map_or(0, Rule::work);
     let Some(rest) = left.checked_sub(per_cell * cells.len() as u128) else {
-        too_many(is, cells.len(), problems);
+        too_many(node, cells.len(), problems);
         return None;
     };
     *left = rest;
@@ -94,8 +97,74 @@ fn one(
             has(cell, of, derived) && only.as_ref().is_none_or(|rule| rule.matches(&about))
         })
         .collect();
-    let values = values(is, expression, &spoken_of, &matrix.factors, scope, problems)?;
-    Some(Expectation { of: of?.to_owned(), expression: printable(expression, 200), within: within?, values })
+    let of = of?;
+    let read = |asked: &Asked<'_>| {
+        let values = values(asked.node, &asked.expression, &spoken_of, &matrix.factors, scope, problems)?;
+        let (of, expression) = (of.to_owned(), printable(asked.written, 200));
+        Some(Expectation { of, expression, bound: asked.bound, within: asked.within, values })
+    };
+    bounds.iter().map(read).collect()
+}
+
+/// A bound of an expectation: its value as written, and as an expression in the metric's unit.
+struct Asked<'n> {
+    node: &'n Node,
+    bound: Bound,
+    within: f64,
+    written: &'n str,
+    expression: String,
+}
+
+/// Reads `is` with `within`, or `at_least`, `at_most` or both.
+fn bounds<'n>(
+    node: &'n Node,
+    fields: &Fields<'n>,
+    of: Option<&str>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<Asked<'n>>> {
+    let sided = [("at_least", Bound::AtLeast), ("at_most", Bound::AtMost)];
+    let sided: Vec<_> =
+        sided.into_iter().filter_map(|(key, bound)| Some((fields.get(key)?, bound))).collect();
+    match (fields.get("is"), fields.get("within"), sided.is_empty()) {
+        (Some(is), Some(within), true) => {
+            let written = value::raw(is, "an expression, e.g. 80 * n", problems);
+            let within = tolerance(within, scope, problems)?;
+            let (written, expression) = (written?, written?.to_owned());
+            Some(vec![Asked { node: is, bound: Bound::Within, within, written, expression }])
+        }
+        (None, None, false) => {
+            let asked = |(node, bound): (&'n Node, Bound)| {
+                let written = value::raw(node, "an expression, a size or a time, e.g. 10ms", problems)?;
+                let expression = in_unit(written, of);
+                Some(Asked { node, bound, within: 0.0, written, expression })
+            };
+            sided.into_iter().map(asked).collect()
+        }
+        _ => {
+            problems
+                .add_missing(
+                    node.span,
+                    "an expectation needs `is` with `within`, or `at_least`, `at_most` or both",
+                )
+                .help("e.g. { of: iops, is: 80 * n, within: 5% } or { of: read_lat_p99, at_most: 10ms }");
+            None
+        }
+    }
+}
+
+/// The value in the metric's unit: `10ms` of a latency in microseconds is `10000`. What is neither a time nor a size is an
+/// expression in that unit already.
+fn in_unit(written: &str, of: Option<&str>) -> String {
+    let unit = of.and_then(record::metric::info).map_or("", |metric| metric.unit);
+    let time = |per_second: i128| duration(written).ok()?.multiply(Number::integer(per_second));
+    let number = match unit {
+        "us" => time(1_000_000),
+        "s" => time(1),
+        "B/s" => amount(written).and_then(Result::ok),
+        _ => None,
+    };
+    number.map_or_else(|| written.to_owned(), |number| number.to_string())
 }
 
 /// Whether a cell has a metric, as far as it is a derived one.

@@ -55,7 +55,7 @@ pub(crate) fn read(
     let derived = derive::read(fields.get("derive"), &matrix, &scope, problems);
     let expectations = expect::read(fields.get("expect"), &matrix, &metrics, &derived, &scope, problems);
     let contrasts = contrast::read(fields.get("contrast"), &matrix, &metrics, &scope, problems);
-    let prices = price::of_plan(currency, &matrix);
+    let prices = matrix.prices(currency);
     if let Some(cells) = &matrix.cells {
         price::check(&fields, &prices, problems);
         if let Some(node) = fields.get("targets") {

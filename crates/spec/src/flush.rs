@@ -1,6 +1,6 @@
 //! Time to attach LVM caches after the data is laid out, and to flush them after the load: for forecasts.
 
-use crate::forecast::{LAYER_SECONDS, LAYOUT_RATE, UNLIMITED_RATE};
+use crate::forecast::rates::{LAYER_SECONDS, LAYOUT_RATE, UNLIMITED_RATE};
 use crate::pace::write_limits;
 use record::lvm::{Attach, CacheForm, CacheMode, Detach, LvmCache};
 use record::plan::Cell;

@@ -1,29 +1,17 @@
 //! Forecast of a plan: time, bytes written, space, privileges and tools. It is rough, and the output says so: the rates are constants.
 
+pub(crate) mod rates;
+
 use crate::{flush, pace};
+use rates::LAYOUT_BLOCK;
+pub use rates::{
+    GUEST_SLOWNESS, LAYER_SECONDS, LAYOUT_RATE, TRIAL_SECONDS, UNLIMITED_RATE, VERIFY_SECONDS, VOLUME_SECONDS,
+};
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{Rebuild, Stack};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::Layout;
 use std::collections::BTreeMap;
-
-/// Assumed rate of writing backing files and data sets, in bytes per second. The limits of emulated volumes apply only while measuring.
-pub const LAYOUT_RATE: f64 = 300e6;
-/// Assumed rate of an unlimited volume while measuring, in bytes per second.
-pub const UNLIMITED_RATE: f64 = 500e6;
-/// Seconds to verify one limit of an emulated volume.
-pub const VERIFY_SECONDS: f64 = 3.0;
-/// Seconds to attach one volume and check it with the guard.
-pub const VOLUME_SECONDS: f64 = 0.2;
-/// Seconds to build one layer and take it down again.
-pub const LAYER_SECONDS: f64 = 0.8;
-/// Seconds per trial for everything else: starting the engine, dropping caches, reading extents, storing.
-pub const TRIAL_SECONDS: f64 = 1.0;
-
-/// Factor by which a lab guest with software emulation is slower in all this (docs/lab.md).
-pub const GUEST_SLOWNESS: f64 = 4.0;
-/// Size of a request that lays out data, in bytes.
-const LAYOUT_BLOCK: f64 = 1_048_576.0;
 
 /// Rounds before the stop rule checks `until` for the first time.
 pub const FIRST_LOOK: u32 = 6;

@@ -1,21 +1,20 @@
 //! Layers: each is built on the output of the one below.
 
-use crate::capacity;
 use crate::diagnostic::printable;
 use crate::fields::Fields;
+use crate::frame::{Below, Frame, Given};
+use crate::fs_options::{mkfs_options, mount_options};
 use crate::problems::Problems;
 use crate::scope::Scope;
-use crate::tree::{Key, Node, Value};
+use crate::tree::{Node, Value};
 use crate::value;
 use crate::vocabulary::volume_manager::{LVM, MD};
 use crate::vocabulary::{
     BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, LUKS, NFS, RAW, STRIPE, Table, ZFS,
 };
-use crate::volume::Entry;
-use record::allowed::{self, Mkfs, Mounted, Refusal};
+use record::allowed::{Mkfs, Mounted};
 use record::quantity::Bytes;
 use record::stack::{Filesystem, FsKind, Layer, Luks, StripeGeometry};
-use record::volume::{Volume, VolumeKind};
 
 /// The most layers of one stack.
 const MAX_LAYERS: usize = 16;
@@ -23,116 +22,6 @@ const MAX_LAYERS: usize = 16;
 const LEAST_LUKS: u64 = Luks::HEADER_BYTES + (4 << 20);
 /// Sizes of a volume key, bits.
 const KEY_BITS: std::ops::RangeInclusive<u64> = 64..=1024;
-
-/// The output of the layers below.
-pub(crate) enum Given {
-    /// Block devices.
-    Devices(usize),
-    /// The layers below are wrong, which was already reported.
-    Unknown,
-    /// A directory, and the layer that made it.
-    Directory { made_by: &'static str },
-}
-
-/// The volumes and devices below a stack, while its layers are read.
-pub(crate) struct Below<'a> {
-    /// The main volumes.
-    pub(crate) volumes: &'a [Volume],
-    /// All volumes of the file.
-    pub(crate) entries: &'a [Entry],
-    /// Volumes that layers use in addition to the main ones.
-    pub(crate) beside: Vec<Volume>,
-    /// The device that the layers so far create.
-    pub(crate) made: Option<Made>,
-}
-
-/// A device that a layer creates.
-pub(crate) struct Made {
-    pub(crate) by: &'static str,
-    /// Size in bytes; `None` where only the machine knows.
-    pub(crate) bytes: Option<u64>,
-}
-
-impl<'a> Below<'a> {
-    pub(crate) fn new(volumes: &'a [Volume], entries: &'a [Entry]) -> Self {
-        Self { volumes, entries, beside: Vec::new(), made: None }
-    }
-
-    pub(crate) fn made_by(&self, layer: &str) -> bool {
-        self.made.as_ref().is_some_and(|made| made.by == layer)
-    }
-
-    /// Returns the sizes of the devices for the next layer; `None` where only the machine knows.
-    fn sizes(&self) -> Option<Vec<u64>> {
-        if let Some(made) = &self.made {
-            return made.bytes.map(|bytes| vec![bytes]);
-        }
-        let size = |volume: &Volume| match volume.kind {
-            VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => Some(size_bytes),
-            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
-        };
-        self.volumes.iter().map(size).collect()
-    }
-
-    /// Records the device that a layer creates from the devices below.
-    fn make(&mut self, by: &'static str, layer: &Layer) {
-        let bytes = self.sizes().and_then(|sizes| capacity::over(layer, &sizes));
-        self.made = Some(Made { by, bytes });
-    }
-
-    /// Reads the volumes that a layer uses in addition to the main ones: devices, each used once.
-    pub(crate) fn select_beside(
-        &mut self,
-        node: &Node,
-        scope: &Scope<'_>,
-        problems: &mut Problems<'_>,
-    ) -> Option<Vec<Volume>> {
-        let chosen = crate::selector::select(node, self.entries, scope, problems)?;
-        for volume in &chosen {
-            if matches!(volume.kind, VolumeKind::Directory { .. }) {
-                problems
-                    .add(
-                        node.span,
-                        format!("`{}` is a directory, and this needs a block device", volume.name),
-                    )
-                    .help("use an emulated volume or a disk");
-                return None;
-            }
-            if self.volumes.iter().chain(&self.beside).any(|used| used.name == volume.name) {
-                let message = format!("`{}` is selected twice{}", volume.name, scope.levels());
-                problems.add(node.span, message).expected("every volume once in a stack");
-                return None;
-            }
-        }
-        self.beside.extend(chosen.iter().cloned());
-        Some(chosen)
-    }
-}
-
-/// One layer of the file, with a known name.
-pub(crate) struct Frame<'n> {
-    pub(crate) kind: &'static str,
-    pub(crate) node: &'n Node,
-    pub(crate) key_span: crate::source::Span,
-}
-
-impl<'n> Frame<'n> {
-    fn entries(&self) -> &'n [(Key, Node)] {
-        match &self.node.value {
-            Value::Map(entries) => entries,
-            _ => &[],
-        }
-    }
-
-    pub(crate) fn on_key(&self) -> Option<&'n Key> {
-        self.entries().iter().find(|(key, _)| key.text == "on").map(|(key, _)| key)
-    }
-
-    pub(crate) fn on(&self) -> Option<&'n Node> {
-        let found = self.entries().iter().find(|(key, _)| key.text == "on").map(|(_, node)| node);
-        found.filter(|node| !matches!(node.value, Value::Null))
-    }
-}
 
 /// Reads the names of a stack's layers. A name may be a factor: `layers: [fs]` with `fs: [ext4, xfs]`.
 pub(crate) fn frames<'n>(
@@ -455,55 +344,4 @@ fn check_room(
         return None;
     }
     Some(())
-}
-
-/// Reads arguments for mkfs and checks them against its table.
-pub(crate) fn mkfs_options(
-    node: Option<&Node>,
-    program: Mkfs,
-    scope: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Vec<String>> {
-    let Some(node) = node else { return Some(Vec::new()) };
-    let arguments = value::texts(node, "a list of arguments, one per element", &[], scope, problems)?;
-    match allowed::mkfs(program, &arguments) {
-        Ok(()) => Some(arguments),
-        Err(refusal) => {
-            refuse("mkfs_options", node, refusal.at, &refusal, problems);
-            None
-        }
-    }
-}
-
-fn refuse(key: &str, node: &Node, at: usize, refusal: &Refusal, problems: &mut Problems<'_>) {
-    let place = match &node.value {
-        Value::List(items) => items.get(at).map_or(node.span, |item| item.span),
-        _ => node.span,
-    };
-    problems
-        .add(place, format!("`{key}`: {}", refusal.message))
-        .expected(refusal.allowed.clone())
-        .help(refusal.help.clone());
-}
-
-/// Reads mount options and checks them against their table: `noatime,ssd` and `[noatime, ssd]` mean the same.
-pub(crate) fn mount_options(
-    node: Option<&Node>,
-    what: Mounted,
-    scope: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Vec<String>> {
-    let Some(node) = node else { return Some(Vec::new()) };
-    let given = value::texts(node, "mount options, e.g. `[noatime]`", &[], scope, problems)?;
-    let mut options = Vec::new();
-    for (at, text) in given.iter().enumerate() {
-        let parts = text.split(',').map(|part| part.trim_matches(' ')).filter(|part| !part.is_empty());
-        let parts: Vec<String> = parts.map(str::to_owned).collect();
-        if let Err(refusal) = allowed::mount(what, &parts) {
-            refuse("mount_options", node, at, &refusal, problems);
-            return None;
-        }
-        options.extend(parts);
-    }
-    Some(options)
 }

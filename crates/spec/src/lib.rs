@@ -29,6 +29,8 @@ mod fio_option;
 mod flush;
 pub mod forecast;
 mod formula;
+mod frame;
+mod fs_options;
 mod jobfile;
 mod knobs;
 mod layer;

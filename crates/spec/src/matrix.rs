@@ -13,10 +13,11 @@ use crate::template::{Instance, Template};
 use crate::tree::{Key, Node, Value};
 use crate::vocabulary::{STACK, WORKLOAD};
 use crate::{nfs_remote, persistent_stacks, stack, target, volume, workload};
-use record::plan::Cell;
+use record::id::LOCAL;
+use record::plan::{Cell, Prices};
 use record::quantity::Bytes;
 use record::stack::Stack;
-use record::target::{LOCAL, Target};
+use record::target::Target;
 use record::workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,6 +32,16 @@ pub(crate) struct Matrix {
     pub(crate) prices: BTreeMap<String, Number>,
     /// The machines.
     pub(crate) targets: Vec<Target>,
+}
+
+impl Matrix {
+    /// Returns the prices of a plan's volumes. Volumes that no cell uses are not provided, and cost nothing.
+    pub(crate) fn prices(&self, currency: Option<String>) -> Prices {
+        let used = self.cells.iter().flatten().flat_map(|cell| cell.stack.all_volumes());
+        let priced =
+            used.filter_map(|volume| Some((volume.name.clone(), self.prices.get(&volume.name)?.to_f64())));
+        Prices { currency, per_hour: priced.collect() }
+    }
 }
 
 /// A stack or workload with its levels, and its place for messages.

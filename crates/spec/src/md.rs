@@ -1,7 +1,7 @@
 //! The md layer.
 
 use crate::fields::Fields;
-use crate::layer::{Below, Frame, Given};
+use crate::frame::{Below, Frame, Given};
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::value;

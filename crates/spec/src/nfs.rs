@@ -2,8 +2,8 @@
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
-use crate::layer::mount_options;
-use crate::layer::{Below, Frame, Given};
+use crate::frame::{Below, Frame, Given};
+use crate::fs_options::mount_options;
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::Node;

@@ -5,37 +5,30 @@
 //! the one of Fisher and Yates in Durstenfeld's form (CACM 7, 1964), from the last place down. A number below `k` is the upper
 //! half of the 128-bit product of the next output and `k`.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use record::id::TrialId;
 use record::plan::Plan;
 
-const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Returns the first output for a seed.
+fn first(seed: u64) -> u64 {
+    SplitMix64::seed_from_u64(seed).next_u64()
+}
 
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(GOLDEN_GAMMA);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, k: usize) -> usize {
-        let product = u128::from(self.next()) * (k as u128);
-        usize::try_from(product >> 64).unwrap_or(0)
-    }
+fn below(random: &mut SplitMix64, k: usize) -> usize {
+    let product = u128::from(random.next_u64()) * (k as u128);
+    usize::try_from(product >> 64).unwrap_or(0)
 }
 
 /// Returns the cells of one round in the order of measurement: a permutation of the indices of `plan.cells`, drawn from the
 /// plan's seed and the round.
 #[must_use]
 pub fn order(plan: &Plan, round: u32) -> Vec<usize> {
-    let start = SplitMix64(plan.seed).next() ^ u64::from(round);
-    let mut random = SplitMix64(SplitMix64(start).next());
+    let start = first(plan.seed) ^ u64::from(round);
+    let mut random = SplitMix64::seed_from_u64(first(start));
     let mut cells: Vec<usize> = (0..plan.cells.len()).collect();
     for i in (1..cells.len()).rev() {
-        cells.swap(i, random.below(i + 1));
+        cells.swap(i, below(&mut random, i + 1));
     }
     cells
 }
@@ -47,13 +40,13 @@ pub fn trial_seed(plan: &Plan, id: &TrialId) -> u64 {
     let cell = id.cell.0.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
-    let with_cell = SplitMix64(plan.seed ^ cell).next();
-    SplitMix64(with_cell ^ u64::from(id.round)).next()
+    first(first(plan.seed ^ cell) ^ u64::from(id.round))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{SplitMix64, order, trial_seed};
+    use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
     use record::id::{CellId, TrialId};
     use record::plan::Plan;
 
@@ -71,8 +64,8 @@ mod tests {
     #[test]
     fn the_generator_is_splitmix64() {
         // First outputs for seed 1234567, as published with the reference implementation (Vigna, splitmix64.c).
-        let mut random = SplitMix64(1_234_567);
-        let first: Vec<u64> = (0..3).map(|_| random.next()).collect();
+        let mut random = SplitMix64::seed_from_u64(1_234_567);
+        let first: Vec<u64> = (0..3).map(|_| random.next_u64()).collect();
         assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }
 

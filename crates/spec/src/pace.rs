@@ -1,7 +1,7 @@
 //! Upper bounds of the duration of a workload's trial and of the bytes that it writes: for forecasts.
 
 use crate::block_sizes::mean;
-use crate::forecast::{LAYOUT_RATE, UNLIMITED_RATE};
+use crate::forecast::rates::{LAYOUT_RATE, UNLIMITED_RATE};
 use record::copy::Corpus;
 use record::plan::{Cell, Measure};
 use record::stack::Stack;

@@ -3,7 +3,6 @@
 use crate::diagnostic::{nearest, printable};
 use crate::expression::evaluate;
 use crate::fields::Fields;
-use crate::matrix::Matrix;
 use crate::number::Number;
 use crate::problems::Problems;
 use crate::quantity::Wrong;
@@ -82,14 +81,6 @@ pub(crate) fn currency(node: &Node, problems: &mut Problems<'_>) -> Option<Strin
     }
     problems.add(node.span, format!("`{}` is no currency", printable(text, 20))).expected(EXPECTED);
     None
-}
-
-/// Returns the prices of a plan's volumes. Volumes that no cell uses are not provided, and cost nothing.
-pub(crate) fn of_plan(currency: Option<String>, matrix: &Matrix) -> Prices {
-    let used = matrix.cells.iter().flatten().flat_map(|cell| cell.stack.all_volumes());
-    let priced =
-        used.filter_map(|volume| Some((volume.name.clone(), matrix.prices.get(&volume.name)?.to_f64())));
-    Prices { currency, per_hour: priced.collect() }
 }
 
 /// Notes a currency without prices.

@@ -1,7 +1,8 @@
 //! Stacks as declared, and one stack per combination of their levels.
 
 use crate::fields::list;
-use crate::layer::{self, Given};
+use crate::frame::{Below, Frame, Given};
+use crate::layer;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::template::{Instance, Template};
@@ -33,7 +34,7 @@ pub(crate) fn instance(
         // Errors in the layers themselves are reported in any case.
         let mut given = Given::Unknown;
         for frame in &frames {
-            layer::read(frame, &mut given, &mut layer::Below::new(&[], entries), &scope, problems);
+            layer::read(frame, &mut given, &mut Below::new(&[], entries), &scope, problems);
             given = Given::Unknown;
         }
         return None;
@@ -54,7 +55,7 @@ pub(crate) fn instance(
         None => Given::Devices(volumes.len()),
     };
     let mut layers = Vec::new();
-    let mut below = layer::Below::new(&volumes, entries);
+    let mut below = Below::new(&volumes, entries);
     for frame in &frames {
         layers.extend(layer::read(frame, &mut given, &mut below, &scope, problems)?);
     }
@@ -83,7 +84,7 @@ fn rebuild(template: &Template<'_>, scope: &Scope<'_>, problems: &mut Problems<'
 /// Returns the node with the volumes of the stack.
 fn base<'n>(
     template: &Template<'n>,
-    frames: &[layer::Frame<'n>],
+    frames: &[Frame<'n>],
     problems: &mut Problems<'_>,
 ) -> Option<Option<&'n Node>> {
     let stack_on = template.fields.get("on");

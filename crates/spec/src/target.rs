@@ -10,9 +10,10 @@ use crate::tree::{Key, Node, Value};
 use crate::value;
 use crate::vocabulary::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE, TARGET};
 use crate::volume;
+use record::id::LOCAL;
 use record::quantity::Bytes;
-use record::target::{Burst, Bus, DiskCache, LOCAL, LabDisk, LimitChange, Target, TargetKind};
-use record::volume::Limits;
+use record::target::{Bus, DiskCache, LabDisk, Target, TargetKind};
+use record::volume::{Burst, LimitChange, Limits};
 use std::collections::BTreeSet;
 
 const EXPECTED: &str = "a map: NAME: local, NAME: { ssh: user@host } or NAME: { guest: lab, disks: { ... } }";

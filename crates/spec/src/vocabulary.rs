@@ -6,6 +6,7 @@ mod knobs;
 mod lab_disk;
 mod limits;
 mod nfs;
+mod shape;
 pub(crate) mod volume_manager;
 mod workload;
 mod zfs;
@@ -15,75 +16,14 @@ pub(crate) use knobs::KNOBS;
 pub(crate) use lab_disk::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE};
 use limits::{BPS, IOPS, READ_BPS, READ_IOPS, WRITE_BPS, WRITE_IOPS};
 pub(crate) use nfs::NFS;
+pub(crate) use shape::{Shape, Table};
+use shape::{key, needed};
 use volume_manager::{LVM, MD};
 pub(crate) use workload::{
     BONNIE, CACHES, COPIERS, COPIES, COPY_SYNC, ENGINES, IOENGINES, LAYOUTS, ORDERS, PRESERVE,
     RATE_PROCESSES, RW, SYNC, VERIFY, WORKLOAD,
 };
 pub(crate) use zfs::{DEVICES, VDEVS, ZFS};
-
-/// One key of a map.
-#[derive(Debug)]
-pub(crate) struct Key {
-    pub(crate) name: &'static str,
-    pub(crate) shape: Shape,
-    pub(crate) required: bool,
-    /// One line for editors and docs.
-    pub(crate) help: &'static str,
-}
-
-/// The keys of one kind of map.
-#[derive(Debug)]
-pub(crate) struct Table {
-    /// Name with its article, for messages: `a workload`.
-    pub(crate) what: &'static str,
-    pub(crate) keys: &'static [Key],
-    /// Words that people try, and the right words for them.
-    pub(crate) instead: &'static [(&'static str, &'static str)],
-}
-
-/// The form of a value.
-#[derive(Debug)]
-pub(crate) enum Shape {
-    /// Any text.
-    Text,
-    /// A whole number or an expression.
-    Integer,
-    /// A size or an expression.
-    Size,
-    /// A time with its unit.
-    Duration,
-    /// A percentage.
-    Percent,
-    /// 0 or 1.
-    Switch,
-    /// One of these words, or a factor.
-    Choice(&'static [&'static str]),
-    /// One text or a list of them.
-    Texts,
-    /// A list of argument vectors, or a single one.
-    Commands,
-    /// A map with these keys.
-    Map(&'static Table),
-    /// A map with any safe names as keys.
-    MapOf(&'static Shape),
-    /// A list.
-    ListOf(&'static Shape),
-    /// One of several shapes.
-    Either(&'static [Shape]),
-    /// A single value or a list of single values.
-    Levels,
-    /// May be left empty.
-    Empty,
-}
-
-const fn key(name: &'static str, shape: Shape, help: &'static str) -> Key {
-    Key { name, shape, required: false, help }
-}
-
-const fn needed(name: &'static str, shape: Shape, help: &'static str) -> Key {
-    Key { name, shape, required: true, help }
-}
 
 /// The whole file.
 pub(crate) static EXPERIMENT: Table = Table {

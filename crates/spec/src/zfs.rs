@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{nearest, printable};
 use crate::fields::Fields;
-use crate::layer::{Below, Frame, Given};
+use crate::frame::{Below, Frame, Given};
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::Node;

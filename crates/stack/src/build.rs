@@ -1,7 +1,9 @@
 //! Builds a stack on provided volumes, and takes it down.
 
+mod caches;
 mod managed;
-mod nfs;
+pub(crate) mod nfs;
+mod remounted;
 mod zfs;
 
 use crate::act::command::CommandUp;
@@ -19,13 +21,13 @@ use crate::machine::Machine;
 use crate::names;
 use crate::pool::Pool;
 use crate::side_by_side::side_by_side;
-use crate::volumes::{Failed, ProvidedPlace, Volumes, guard};
+use crate::volumes::{Failed, ProvidedPlace, Volumes};
 use device::{Claimed, Ground, LentDir, Place};
-pub use nfs::{NfsClient, NfsSource, Remounted, mount};
 use record::knobs::{Knobs, Setting};
 use record::printable::Shown as _;
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Luks, Provides, Stack};
 use record::volume::{Volume, VolumeKind};
+pub use remounted::{NfsClient, NfsSource, Remounted};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -361,7 +363,9 @@ impl<'a> Builder<'a> {
         let machine = self.machine;
         let checked = side_by_side(self.claimed(), |claimed| claimed.recheck(machine.roots, machine.runner));
         for (claimed, checked) in self.claimed().iter().zip(checked) {
-            checked.map_err(guard).map_err(Failed::at(format!("use {}", claimed.path().shown())))?;
+            checked
+                .map_err(ActError::guard)
+                .map_err(Failed::at(format!("use {}", claimed.path().shown())))?;
         }
         Ok(())
     }
@@ -461,7 +465,7 @@ impl<'a> Builder<'a> {
     fn made_device(&self, path: PathBuf, by_command: bool) -> Result<Top, Stop> {
         let at = || Failed::at(format!("take {}", path.shown()));
         Ground::resting_on(self.claimed(), Place::Block(path.clone()), self.machine.roots)
-            .map_err(guard)
+            .map_err(ActError::guard)
             .map_err(at())?;
         let devno = devno_of(&path).ok_or_else(|| {
             at()(ActError::NotOurs {
@@ -502,7 +506,7 @@ impl<'a> Builder<'a> {
                 }
             },
         };
-        Ok(ground.map_err(guard).map_err(Failed::at("hand the stack to the engine"))?)
+        Ok(ground.map_err(ActError::guard).map_err(Failed::at("hand the stack to the engine"))?)
     }
 
     fn new_uuid(&self) -> Result<String, Failed> {

@@ -3,13 +3,12 @@
 use crate::act::device_ref::DeviceRef;
 use crate::act::lvm::ChangeGroup;
 use crate::act::{Act, Doing};
-use crate::build::Built;
 use crate::error::{ActError, StackError};
 use crate::journal::Journal;
 use crate::layer::lvm;
 use crate::machine::Machine;
 use host::{Invocation, Tool};
-use record::lvm::{Attach, CacheForm, Detach, Lvm, LvmCache};
+use record::lvm::{CacheForm, Lvm, LvmCache};
 use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache, Flushed};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -150,7 +149,7 @@ impl Cache {
         Invocation::new(Tool::Dmsetup).args(["status", &self.volume])
     }
 
-    fn asked(&self) -> Option<&LvmCache> {
+    pub(crate) fn asked(&self) -> Option<&LvmCache> {
         self.layer.cache.as_ref()
     }
 
@@ -177,45 +176,6 @@ impl Cache {
                 state.blocks.saturating_sub(state.free_blocks).checked_mul(block_bytes)
             }
         }
-    }
-}
-
-impl Built {
-    /// Attaches the caches that the stack attaches after the layout. All written data are on the origins by then, so the caches
-    /// hold none of them. Returns the programs that ran.
-    ///
-    /// # Errors
-    /// When LVM refuses.
-    pub fn attach_caches(
-        &self,
-        machine: &Machine<'_>,
-        journal: &mut Journal,
-    ) -> Result<Vec<Vec<String>>, StackError> {
-        let late = |cache: &&Cache| cache.asked().is_some_and(|asked| asked.attach == Attach::LaidOut);
-        let mut late = self.caches.iter().filter(late).peekable();
-        if late.peek().is_some() {
-            rustix::fs::sync();
-        }
-        let attached: Vec<_> = late.map(|cache| cache.attach(machine, journal)).collect::<Result<_, _>>()?;
-        Ok(attached.concat())
-    }
-
-    /// Flushes and detaches the caches that the stack removes after the measured time. Returns the dirty bytes of each and the
-    /// time it took, from the bottom up; `None` for a cache that stays.
-    ///
-    /// # Errors
-    /// When LVM refuses, or it was cancelled.
-    pub fn flush_caches(
-        &self,
-        machine: &Machine<'_>,
-        journal: &mut Journal,
-        cancel: &AtomicBool,
-    ) -> Result<Vec<Option<Flushed>>, StackError> {
-        let flush = |cache: &Cache| match cache.asked().map(|asked| asked.detach) {
-            Some(Detach::Flush) => cache.detach(machine, journal, cancel).map(Some),
-            Some(Detach::Undo) | None => Ok(None),
-        };
-        self.caches.iter().map(flush).collect()
     }
 }
 

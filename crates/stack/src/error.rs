@@ -118,6 +118,11 @@ pub enum ActError {
 }
 
 impl ActError {
+    /// A refusal of the guard.
+    pub(crate) fn guard(source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Guard { source: Box::new(source) }
+    }
+
     pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { doing, path, source }
@@ -150,7 +155,7 @@ pub enum JournalError {
     #[error("the state directory can't be trusted")]
     Unsafe {
         /// The directory, and the reason.
-        source: device::TrustError,
+        source: host::TrustError,
     },
     /// Another diskproof process has it locked.
     #[error("run {run} is being worked on by another diskproof{}", .pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]

@@ -22,11 +22,13 @@ mod pool;
 mod provision;
 pub mod settle;
 mod side_by_side;
+mod sync;
 mod throttle;
 mod volumes;
 
 pub use act::Act;
-pub use build::{Built, NfsClient, NfsSource, Remounted, build, build_unless, mount, serve};
+pub use build::nfs::mount;
+pub use build::{Built, NfsClient, NfsSource, Remounted, build, build_unless, serve};
 pub use cache::Cache;
 pub use error::{ActError, JournalError, StackError, UndoError, UndoFailure};
 pub use holders::Holder;

@@ -3,86 +3,27 @@
 //! Every step runs twice: the second run should find nothing to change. diskproof records steps that succeeded with the boot id.
 //! It skips them as long as exactly the same steps were the last ones to run.
 
+mod error;
 mod memory;
 mod outcome;
 mod program;
 
 use crate::journal::{LOCK_OUTLIVES, leftovers, outlast};
 use crate::machine::Machine;
+pub use error::ProvisionError;
 use host::{CommandFailure, Output, Tool};
 use memory::Memory;
-use record::id::RunId;
-use record::printable::Shown as _;
 use record::provision::{ProvisionRun, ProvisionStep, Provisioned, Provisioner};
 use std::fs::{DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use thiserror::Error;
 
 /// Lines of each output stream that an error quotes.
 const QUOTED_LINES: usize = 8;
 /// Bytes at the end of each output stream that are kept of a run.
 const KEPT_BYTES: usize = 64 << 10;
-
-/// Why a machine could not be provisioned.
-#[derive(Debug, Error)]
-pub enum ProvisionError {
-    /// One of diskproof's own files could not be used.
-    #[error("can't {doing} {}", path.shown())]
-    Io {
-        /// The operation.
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// Another process is provisioning.
-    #[error("another diskproof provisions this machine at this moment ({} is locked); try again when it is done", path.shown())]
-    Busy {
-        /// The locked file.
-        path: PathBuf,
-    },
-    /// A run is measuring on this machine.
-    #[error(
-        "run {run} is under way on this machine, and provisioning would change the machine under it; try again when it is done"
-    )]
-    Measuring {
-        /// That run.
-        run: RunId,
-    },
-    /// Programs of a killed provisioning are still running.
-    #[error("a provisioning that was killed left programs at work: {}; wait for them, or end them", join(.left))]
-    AtWork {
-        /// Their names and process ids.
-        left: Vec<String>,
-    },
-    /// The user asked to stop.
-    #[error("the provisioning was ended, as the user asked; its next time begins anew")]
-    Cancelled,
-    /// A step failed.
-    #[error("step {number} of {of}, `{by} {path}`, {which} run: {why}")]
-    Step {
-        /// The step's number, from 1.
-        number: usize,
-        /// The number of steps.
-        of: usize,
-        /// The tool that runs it.
-        by: Provisioner,
-        /// The step's file.
-        path: String,
-        /// Which of its two runs failed: `first` or `second`.
-        which: &'static str,
-        /// The reason, with the last lines of its output.
-        why: String,
-    },
-}
-
-fn join(words: &[String]) -> String {
-    words.join(", ")
-}
 
 /// A request to provision.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Which cgroup version can limit block devices here, and the text of its limits.
 
 use crate::act::Act;
-use crate::act::cgroup::{EnableController, IO, MakeCgroup, SetThrottle};
+use crate::act::cgroup::{EnableController, IO, MakeCgroup, SetThrottle, UNLIMITED};
 use crate::machine::Machine;
 use crate::{mounts, names};
 use record::id::RunId;
@@ -27,18 +27,6 @@ impl Flavour {
         }
     }
 }
-
-/// The text that removes all limits of a device (v2).
-const NONE: &str = "rbps=max wbps=max riops=max wiops=max";
-
-/// The files of a cgroup that limit devices, each with the text that removes a limit.
-pub(crate) const LIMITS: [(&str, &str); 5] = [
-    ("blkio.throttle.read_bps_device", "0"),
-    ("blkio.throttle.write_bps_device", "0"),
-    ("blkio.throttle.read_iops_device", "0"),
-    ("blkio.throttle.write_iops_device", "0"),
-    ("io.max", NONE),
-];
 
 /// The limits of a run's emulated volumes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +95,7 @@ pub(crate) fn limit(throttle: &Throttle, devno: (u32, u32), limits: &Limits) -> 
                 .into_iter()
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
-            if words.is_empty() { Vec::new() } else { vec![set("io.max", words.join(" "), NONE)] }
+            if words.is_empty() { Vec::new() } else { vec![set("io.max", words.join(" "), UNLIMITED)] }
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::machine::Machine;
 use crate::throttle::{self, Throttle};
 use crate::{mounts, names};
 use device::{ClaimBook, Claimed, LentDir};
+use record::id::LOCAL;
 use record::printable::Shown as _;
-use record::target::LOCAL;
 use record::volume::{Limits, Volume, VolumeFacts, VolumeKind};
 use rustix::fs::Access;
 use std::path::Path;
@@ -210,7 +210,7 @@ impl Maker<'_> {
         let attached = self.attach(&path)?;
         let node = attached.node(self.machine);
         let claimed = device::emulated(self.machine.roots, self.machine.runner, &node, &path)
-            .map_err(guard)
+            .map_err(ActError::guard)
             .map_err(Failed::at(format!("take {}", node.shown())))?;
         let facts = VolumeFacts {
             burst: None,
@@ -244,9 +244,9 @@ impl Maker<'_> {
 
     fn disk(&mut self, name: &str, id: &str) -> Result<Provided, Failed> {
         let at = || Failed::at(format!("take the disk {id}"));
-        let book = ClaimBook::open(self.machine.state_dir).map_err(guard).map_err(at())?;
+        let book = ClaimBook::open(self.machine.state_dir).map_err(ActError::guard).map_err(at())?;
         let claimed = device::disk(self.machine.roots, self.machine.runner, &book, id, 0)
-            .map_err(guard)
+            .map_err(ActError::guard)
             .map_err(at())?;
         let facts = VolumeFacts {
             burst: None,
@@ -274,7 +274,8 @@ impl Maker<'_> {
         rustix::fs::access(&parent, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
             .map_err(|errno| ActError::io("use", &parent)(errno.into()))
             .map_err(Failed::at(step.clone()))?;
-        let identity = device::identify(&parent).map_err(guard).map_err(Failed::at(step.clone()))?;
+        let identity =
+            device::identify(&parent).map_err(ActError::guard).map_err(Failed::at(step.clone()))?;
         let act = Act::LendDir(LendDir { path: parent.join(&own), parent, parent_id: Some(identity) });
         let mut silent = |_| {};
         let mut doing = Doing {
@@ -285,7 +286,7 @@ impl Maker<'_> {
         };
         let lent = self
             .journal
-            .perform_with(&act, &mut doing, |_| device::lend(path, 0, &own).map_err(guard))
+            .perform_with(&act, &mut doing, |_| device::lend(path, 0, &own).map_err(ActError::guard))
             .map_err(Failed::at(step))?;
         // From here on its identity is recorded, so it is found even if it is moved.
         self.perform(&Act::KeepLentDir(KeepLentDir::of(&lent)), "borrowing")?;
@@ -334,10 +335,6 @@ fn limits_of(volume: &Volume) -> Option<(&Volume, Limits)> {
         VolumeKind::Emulate { limits, .. } if !limits.is_unlimited() => Some((volume, limits)),
         _ => None,
     }
-}
-
-pub(crate) fn guard(error: impl std::error::Error + Send + Sync + 'static) -> ActError {
-    ActError::Guard { source: Box::new(error) }
 }
 
 /// The file system type at a path: that of the mount with the longest matching mount point; of equal ones, the last.

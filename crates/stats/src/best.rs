@@ -128,7 +128,7 @@ fn bounds(pairs: &[(f64, f64)], better: Better, share: f64, level: f64) -> (f64,
 }
 
 /// Returns the values of the rounds that have both cells.
-fn common(a: Rounds, b: Rounds) -> Vec<(f64, f64)> {
+pub(crate) fn common(a: Rounds, b: Rounds) -> Vec<(f64, f64)> {
     a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect()
 }
 

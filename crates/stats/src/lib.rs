@@ -14,6 +14,7 @@ mod permutation;
 mod random;
 mod ratio;
 mod replicates;
+mod scaling;
 mod series;
 mod stop;
 
@@ -29,6 +30,7 @@ pub use replicates::{
     Autocorrelation, Doubt, FirstRound, Outlier, Suspicion, Trend, TwoModes, autocorrelation, doubts,
     first_round, outliers, trend, two_modes,
 };
+pub use scaling::{Scaling, Step, scaling};
 pub use series::{
     ChangePoint, Episodes, SteadyState, TrialLength, TrialPlan, TwoRates, change_points, episodes,
     mean_of_series, ramp_up, steady_state, trial_length, two_rates,

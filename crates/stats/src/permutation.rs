@@ -30,7 +30,7 @@ pub(crate) fn p_value(rounds: usize, statistic: impl Fn(&[usize]) -> f64) -> f64
         });
         return f64::from(hits) / f64::from(all);
     }
-    let (mut random, mut draws) = (Random(0x5EED), DRAWN);
+    let (mut random, mut draws) = (Random::new(0x5EED), DRAWN);
     while all < draws {
         for last in (1..rounds).rev() {
             order.swap(last, random.below(last + 1));

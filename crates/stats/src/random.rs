@@ -1,15 +1,18 @@
 //! A small generator for permutations and null distributions. Its sequence never changes, so a verdict never does either.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+
 /// `SplitMix64`. Source: Steele, Lea, Flood (2014), "Fast Splittable Pseudorandom Number Generators", OOPSLA.
-pub(crate) struct Random(pub(crate) u64);
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix64::seed_from_u64(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// Returns a uniform number in [0, 1).

@@ -15,7 +15,7 @@ fn coverage_on_normal_data_is_the_level() {
     for (seed, n, confidence) in
         [(1, 2, 0.95), (2, 3, 0.95), (3, 5, 0.95), (4, 10, 0.95), (5, 5, 0.80), (6, 5, 0.99)]
     {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut held = 0_u32;
         for _ in 0..REPETITIONS {
             let samples: Vec<f64> = (0..n).map(|_| 240.0 + 12.0 * random.normal()).collect();

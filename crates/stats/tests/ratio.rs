@@ -26,7 +26,7 @@ fn within(share: f64, level: f64) -> bool {
 #[test]
 fn the_interval_covers_the_true_ratio_at_its_level() {
     for (seed, n, confidence) in [(1, 3, 0.95), (2, 5, 0.95), (3, 12, 0.90)] {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut held = 0_u32;
         for _ in 0..REPETITIONS {
             let e = paired_ratio(&pairs(&mut random, n, 1.07), confidence).unwrap();
@@ -42,7 +42,7 @@ fn the_interval_covers_the_true_ratio_at_its_level() {
 fn the_test_against_a_margin_holds_its_level() {
     let margin = 1.02_f64;
     let share = |seed: u64, truth: f64| {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let beyond = (0..REPETITIONS)
             .filter(|_| {
                 paired_ratio(&pairs(&mut random, 5, truth), 0.95).unwrap().p_beyond(margin.ln()) < 0.05
@@ -59,7 +59,7 @@ fn the_test_against_a_margin_holds_its_level() {
 /// it would be 46 %.
 #[test]
 fn holm_keeps_the_error_of_the_whole_family() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let repetitions = 2000_u32;
     let wrong = (0..repetitions)
         .filter(|_| {

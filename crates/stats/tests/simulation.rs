@@ -35,5 +35,8 @@ mod series;
 #[path = "simulation/stop_rule.rs"]
 mod stop_rule;
 #[cfg(test)]
+#[path = "simulation/sweeps.rs"]
+mod sweeps;
+#[cfg(test)]
 #[path = "simulation/table.rs"]
 mod table;

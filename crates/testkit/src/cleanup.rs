@@ -1,13 +1,9 @@
 //! Removes what tests left behind, and nothing else.
 
-use crate::machine_state::{
-    arrays, exports, forgotten_loops, is_our_export, is_our_mapping, loops, mapped, mounts,
-};
+use crate::machine_state::{arrays, exports, forgotten_loops, loops, mapped, mounts};
+use crate::ownership::{FIRST_OWN_LOOP, is_our_export, is_our_mapping, is_ours, our_pool_servers, our_pools};
 use crate::{PREFIX, keep_wreck, tool};
 use std::path::{Path, PathBuf};
-
-/// Number of the first loop device that diskproof adds; such devices are removed when they are detached.
-pub(crate) const FIRST_OWN_LOOP: u32 = 1000;
 
 /// Removes every mount, loop device, cgroup and file that has [`PREFIX`] in its name. It repeats while it makes progress, since a
 /// loop device may use a file in another one's mount. Does nothing with `DISKPROOF_TEST_KEEP=1`.
@@ -33,11 +29,6 @@ pub fn cleanup() {
     }
 }
 
-/// Whether a component of the path begins with [`PREFIX`].
-pub(crate) fn is_ours(path: &Path) -> bool {
-    path.components().any(|part| part.as_os_str().to_string_lossy().starts_with(PREFIX))
-}
-
 /// Removes the tests' pools, and the tests' processes that serve them.
 fn pools() -> bool {
     let mut progress = false;
@@ -48,35 +39,6 @@ fn pools() -> bool {
         progress |= tool::run("kill", &["-9", &pid]).is_ok();
     }
     progress
-}
-
-/// Returns the names of the tests' imported pools.
-pub(crate) fn our_pools() -> Vec<String> {
-    // without both, `zpool` would wait for a server
-    if zfs_fuse().next().is_none() && !Path::new("/sys/module/zfs").exists() {
-        return Vec::new();
-    }
-    let listed = tool::run("zpool", &["list", "-H", "-o", "name"]).unwrap_or_default();
-    listed.lines().filter(|name| name.starts_with(PREFIX)).map(str::to_owned).collect()
-}
-
-/// Returns the process ids of the tests' processes that serve pools.
-pub(crate) fn our_pool_servers() -> Vec<String> {
-    let ours = |process: &PathBuf| {
-        std::fs::read(process.join("cmdline"))
-            .is_ok_and(|text| String::from_utf8_lossy(&text).contains(PREFIX))
-    };
-    let number = |process: PathBuf| process.file_name().map(|name| name.to_string_lossy().into_owned());
-    zfs_fuse().filter(ours).filter_map(number).collect()
-}
-
-fn zfs_fuse() -> impl Iterator<Item = PathBuf> {
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
-    processes.filter(|path| {
-        let comm = std::fs::read_to_string(path.join("comm")).unwrap_or_default();
-        let alive = std::fs::read(path.join("cmdline")).is_ok_and(|text| !text.is_empty());
-        comm.trim_end() == "zfs-fuse" && alive
-    })
 }
 
 fn unmount() -> bool {

@@ -6,6 +6,7 @@ mod cleanup;
 mod exclusive;
 mod loop_device;
 mod machine_state;
+mod ownership;
 mod program;
 mod tool;
 

@@ -1,7 +1,7 @@
 //! The parts of a machine that tests may change, as a value to compare.
 
 use crate::PREFIX;
-use crate::cleanup::{FIRST_OWN_LOOP, is_ours, our_pool_servers, our_pools};
+use crate::ownership::{FIRST_OWN_LOOP, is_our_export, is_our_mapping, is_ours, our_pool_servers, our_pools};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -229,21 +229,11 @@ pub(crate) fn exports() -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Whether an export belongs to the tests.
-pub(crate) fn is_our_export(line: &str) -> bool {
-    line.split('\t').next().is_some_and(|path| is_ours(Path::new(path)))
-}
-
 /// Returns the names of device-mapper devices.
 pub(crate) fn mapped() -> Vec<String> {
     let entries = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("dm/name")).ok());
     names.map(|name| name.trim_end().to_owned()).collect()
-}
-
-/// Whether a device-mapper name belongs to a volume group with [`PREFIX`](crate::PREFIX): LVM doubles the dashes in it.
-pub(crate) fn is_our_mapping(name: &str) -> bool {
-    name.starts_with(&PREFIX.replace('-', "--")) || name.starts_with(PREFIX)
 }
 
 /// Returns md arrays and the device nodes of their members.

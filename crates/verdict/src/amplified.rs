@@ -3,6 +3,7 @@
 use crate::facts::{Facts, copies};
 use crate::foreign;
 use crate::foreign_io;
+use crate::span::number;
 use record::counter::{BlockCounters, Sample};
 use record::stack::Layer;
 use record::topology::{BlockKind, BlockNode};
@@ -134,7 +135,7 @@ fn written(facts: &Facts<'_>, name: &str) -> Option<f64> {
 /// The number of copies that the stack's arrays keep by declaration.
 pub(crate) fn array_copies(facts: &Facts<'_>) -> f64 {
     let stack = &facts.cell.stack;
-    let members = crate::cell::number(stack.volumes.len());
+    let members = number(stack.volumes.len());
     let each = stack.transforming().map(|layer| match layer {
         Layer::Md(md) => f64::from(md.copies(members)),
         Layer::Lvm(lvm) => f64::from(lvm.layout.copies()),

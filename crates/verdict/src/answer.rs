@@ -3,12 +3,14 @@
 
 pub(crate) mod doubts;
 mod price;
+mod question;
 #[cfg(test)]
 mod tests;
 pub(crate) mod words;
 
 use crate::direction::Direction;
 use crate::pairing::{FamilyMember, Level, Rivals, by_round, family, most_trials};
+use question::{Match, Question};
 use record::finding::Finding;
 use record::judged::{Answer, CellView, ComparisonView, Metric, Relation};
 use record::plan::Plan;
@@ -45,7 +47,9 @@ fn answers(plan: &Plan, workload: &str, all: &[&CellView], findings: &[Finding])
         findings,
     };
     let mut found: Vec<Answer> = metrics.iter().filter_map(|m| question(m).answer(&rivals, &void)).collect();
-    found.extend(price::answer(plan, &question(&main), &rivals, &void));
+    if let Some((question, cells)) = price::question(plan, &question(&main), &rivals) {
+        found.extend(question.answer(&cells.iter().collect::<Vec<_>>(), &void));
+    }
     found
 }
 
@@ -58,27 +62,6 @@ fn main_metric(plan: &Plan, cell: &CellView) -> String {
 /// The default metric: bandwidth for large blocks, IOPS for small ones.
 pub(crate) fn headline(plan: &Plan, cell: &CellView) -> &'static str {
     plan.cells.iter().find(|c| c.id == cell.id).map_or("iops", |c| c.workload.headline())
-}
-
-/// One question about the cells of a workload.
-struct Question<'a> {
-    workload: &'a str,
-    metric: String,
-    /// The beginning of the answer, if the metric isn't the workload's own.
-    label: Option<String>,
-    direction: Direction,
-    level: Level,
-    /// Measured seconds of a trial.
-    seconds: f64,
-    /// The findings of the whole run.
-    findings: &'a [Finding],
-}
-
-/// A pair of cells and the result of their comparison; `a` has the better estimate.
-struct Match {
-    a: usize,
-    b: usize,
-    told: FamilyMember,
 }
 
 impl Question<'_> {

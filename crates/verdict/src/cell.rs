@@ -3,10 +3,14 @@
 use crate::attribute::{Attribution, attribute};
 use crate::course::{self, CellRounds};
 use crate::derived;
-use crate::detect::{self, Detected, Scene};
+use crate::detect;
+use crate::detected::Detected;
 use crate::facts::Facts;
-use crate::judge::Input;
+use crate::input::Input;
+use crate::scene::Scene;
 use crate::sequential::Means;
+use crate::span::number;
+use crate::usage::rate::made_iops;
 use crate::{emulated, leaves, limit, metrics, provision};
 use record::finding::{Claim, Finding, Served, Severity};
 use record::judged::{Asked, CellView, TrialCount};
@@ -46,7 +50,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let mut limits = Vec::new();
     for (facts, shares) in facts.iter().zip(&shares) {
         let scene = Scene { facts, shares, volumes: &own, machine, believed };
-        limits.push((limit::of_trial(&scene), limit::made_iops(facts)));
+        limits.push((limit::of_trial(&scene), made_iops(facts)));
         for (detector, detected) in detect::in_trial(&scene) {
             remember(&mut seen, detector, facts.trial.id.round, detected);
         }
@@ -198,8 +202,4 @@ fn asked(workload: &Workload) -> Option<Asked> {
         }),
         Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
     }
-}
-
-pub(crate) fn number(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }

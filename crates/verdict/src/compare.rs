@@ -1,7 +1,8 @@
 //! Compares cells: those of one run, paired within rounds, or those of two runs.
 
 mod environment;
-mod gate;
+pub(crate) mod gate;
+pub(crate) mod judged;
 mod matching;
 mod plans;
 #[cfg(test)]
@@ -10,38 +11,15 @@ mod tests;
 use crate::direction::Direction;
 use crate::judge::JUDGE;
 use crate::pairing::{FamilyMember, Level, Rivals, family, most_trials};
+use judged::{Judged, Wanted, name};
 use record::comparison::{
-    Absence, COMPARISON_FORMAT, CellName, ComparedRun, Comparison, ComparisonLine, DifferenceOf, LeftOut,
+    Absence, COMPARISON_FORMAT, ComparedRun, Comparison, ComparisonLine, DifferenceOf, LeftOut,
 };
 use record::finding::Severity;
 use record::judged::{CellView, RunView};
 use record::plan::Plan;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-
-pub use gate::gate;
-
-/// A judged run with its plan.
-#[derive(Debug, Clone, Copy)]
-pub struct Judged<'a> {
-    /// The plan.
-    pub plan: &'a Plan,
-    /// The judged result.
-    pub view: &'a RunView,
-}
-
-/// What is compared.
-#[derive(Debug, Clone, Default)]
-pub struct Wanted {
-    /// Metrics; empty: the rate by which each workload is judged, and the 99th percentiles of its latencies.
-    pub metrics: Vec<String>,
-    /// Names of stacks; empty: all.
-    pub stacks: Vec<String>,
-    /// Names of workloads; empty: all.
-    pub workloads: Vec<String>,
-    /// Whether to compare only rates if no metrics are named.
-    pub rates_only: bool,
-}
 
 /// Two cells and the compared metrics.
 struct Pair<'a> {
@@ -231,16 +209,6 @@ fn usual(plan: &Plan, cell: &CellView, rates_only: bool) -> Vec<String> {
 
 fn compared(view: &RunView) -> ComparedRun {
     ComparedRun { run: view.run.clone(), experiment: view.experiment.clone() }
-}
-
-fn name(cell: &CellView) -> CellName {
-    CellName {
-        id: cell.id.clone(),
-        target: cell.target.clone(),
-        stack: cell.stack.clone(),
-        workload: cell.workload.clone(),
-        levels: cell.levels.clone(),
-    }
 }
 
 /// Whether the machines differ so much that figures can't be compared.

@@ -8,6 +8,7 @@ mod not_replicates;
 mod order;
 mod over_rounds;
 mod provided;
+mod rounds;
 mod shape;
 #[cfg(test)]
 mod simulation;
@@ -16,5 +17,6 @@ mod tests;
 mod within;
 mod words;
 
-pub(crate) use over_rounds::{CellRounds, over_rounds};
+pub(crate) use over_rounds::over_rounds;
+pub(crate) use rounds::CellRounds;
 pub(crate) use within::within;

@@ -1,6 +1,6 @@
 //! Lab guests: the range in which figures of their disks are valid.
 
-use crate::judge::Input;
+use crate::input::Input;
 use record::emulated::{Guest, LAB, Range};
 use record::plan::Plan;
 use record::target::TargetKind;

@@ -7,7 +7,7 @@
 use crate::figures::{percent, range, with_unit};
 use record::finding::{Claim, Finding, Severity};
 use record::judged::{CellView, ExpectationView, Metric, Status};
-use record::plan::{Expectation, Plan};
+use record::plan::{Bound, Expectation, Plan};
 use std::collections::BTreeMap;
 
 pub(crate) fn check(plan: &Plan, cells: &[CellView]) -> Vec<ExpectationView> {
@@ -30,6 +30,7 @@ fn view(expectation: &Expectation, cell: &CellView, expected: f64) -> Expectatio
         of: expectation.of.clone(),
         expression: expectation.expression.clone(),
         expected,
+        bound: expectation.bound,
         within: expectation.within,
         estimate: metric.map(|m| m.estimate),
         low: metric.and_then(|m| m.low),
@@ -50,8 +51,15 @@ fn decide(
         return (Status::Undecided, format!("{of} was not measured"));
     };
     let show = |x: f64| with_unit(x, &metric.unit);
-    let asked =
-        format!("{} ({}) within {}", show(expected), expectation.expression, percent(expectation.within));
+    let value = format!("{} ({})", show(expected), expectation.expression);
+    let reach = expected.abs() * expectation.within;
+    let (floor, ceiling, asked) = match expectation.bound {
+        Bound::Within => {
+            (expected - reach, expected + reach, format!("{value} within {}", percent(expectation.within)))
+        }
+        Bound::AtMost => (f64::NEG_INFINITY, expected, format!("at most {value}")),
+        Bound::AtLeast => (expected, f64::INFINITY, format!("at least {value}")),
+    };
     let (Some(low), Some(high)) = (metric.low, metric.high) else {
         let measured = show(metric.estimate);
         return (
@@ -59,8 +67,6 @@ fn decide(
             format!("{of}: expected {asked}; one trial measured {measured}, and one trial has no interval"),
         );
     };
-    let reach = expected.abs() * expectation.within;
-    let (floor, ceiling) = (expected - reach, expected + reach);
     let measured = format!("{} ({})", show(metric.estimate), range(low, high, &metric.unit));
     let off = if expected == 0.0 {
         String::new()
@@ -81,7 +87,7 @@ fn decide(
         (
             Status::Undecided,
             format!(
-                "{of}: expected {asked}, measured {measured}: the interval crosses the bound of the tolerance; more rounds would decide"
+                "{of}: expected {asked}, measured {measured}: the interval crosses the bound; more rounds would decide"
             ),
         )
     }

@@ -1,6 +1,6 @@
 //! The sums of a trial's record within the measured window. This module draws no conclusions.
 
-use crate::span::{Span, float};
+use crate::span::{Span, float, number};
 use record::copy::CopySync;
 use record::counter::{BlockCounters, Sample};
 use record::effective::EffectiveJob;
@@ -325,7 +325,7 @@ pub(crate) fn copies(cell: &Cell) -> f64 {
             BtrfsProfile::Single | BtrfsProfile::Raid0 => 1.0,
             BtrfsProfile::Dup | BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => 2.0,
         },
-        Some(Layer::Zfs(zfs)) => f64::from(crate::cell::number(zfs.copies(cell.stack.volumes.len()))),
+        Some(Layer::Zfs(zfs)) => f64::from(number(zfs.copies(cell.stack.volumes.len()))),
         _ => 1.0,
     }
 }

@@ -1,38 +1,19 @@
 //! Judges a run's records and makes one view.
 
 use crate::cell::{self, CellJudgement};
+use crate::input::Input;
 use crate::sequential::{self, Means};
-use crate::{answer, contrast, course, emulated, expect, limit, model, outrank, reached};
-use record::environment::Environment;
-use record::event::Stopped;
+use crate::{answer, contrast, course, emulated, expect, limit, model, outrank, reached, sweep};
 use record::finding::{Finding, Severity};
-use record::id::{CellId, RunId};
+use record::id::CellId;
 use record::judged::{RUN_FORMAT, RunView};
 use record::plan::Plan;
 use record::trial::TrialRecord;
-use record::volume::VolumeFacts;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of these rules; a stored judgement of another version is made again.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 15");
-
-/// The input: a run from the store.
-#[derive(Debug, Clone, Copy)]
-pub struct Input<'a> {
-    /// The run's id.
-    pub run: &'a RunId,
-    /// What was to be done.
-    pub plan: &'a Plan,
-    /// The machine.
-    pub environment: &'a Environment,
-    /// The volumes that the run found.
-    pub volumes: &'a [VolumeFacts],
-    /// All trials, in any order.
-    pub trials: &'a [TrialRecord],
-    /// Why the run ended.
-    pub stopped: &'a Stopped,
-}
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 16");
 
 /// Judges a run. Ignores trials of cells that aren't in the plan.
 #[must_use]
@@ -70,6 +51,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
     sort(&mut findings, plan);
     let answers = answer::of(plan, &cells, &findings);
     let contrasts = contrast::of(plan, &cells, &findings);
+    let sweeps = sweep::of(plan, &cells);
     RunView {
         reached,
         prices: plan.prices.clone(),
@@ -85,6 +67,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         expectations,
         answers,
         contrasts,
+        sweeps,
         stopped: input.stopped.clone(),
         environment: input.environment.clone(),
         emulated: emulated::guests(input),

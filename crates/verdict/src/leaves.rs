@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::foreign::shared;
-use crate::limit::busy_share;
+use crate::usage::queue::busy_share;
 use record::counter::BlockCounters;
 use record::judged::NodeView;
 use record::topology::{BlockKind, BlockNode};

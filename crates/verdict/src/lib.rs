@@ -18,6 +18,7 @@ mod contrast;
 mod course;
 mod derived;
 mod detect;
+mod detected;
 mod direction;
 #[cfg(test)]
 mod documented;
@@ -31,6 +32,7 @@ mod foreign_io;
 #[path = "../../stats/src/random.rs"]
 mod generator;
 mod host_cache;
+mod input;
 mod judge;
 mod leaves;
 mod limit;
@@ -49,14 +51,21 @@ mod reached;
 mod rounds_tests;
 #[cfg(test)]
 mod run_tests;
+mod scene;
 mod sequential;
+mod shares;
 mod span;
+mod sweep;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod truth;
+mod usage;
 
 pub use agreement::{agreement, is_calibration};
-pub use compare::{Judged, Wanted, between, gate, other_machine, within};
+pub use compare::gate::gate;
+pub use compare::judged::{Judged, Wanted};
+pub use compare::{between, other_machine, within};
 pub use detect::REFUSED_TRIALS;
-pub use judge::{Input, JUDGE, judge};
+pub use input::Input;
+pub use judge::{JUDGE, judge};

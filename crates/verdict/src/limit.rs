@@ -5,38 +5,26 @@
 //! no other rule explains.
 
 mod asked;
-mod changed;
 mod depth;
 mod figures;
 mod held;
-mod journal;
+pub(crate) mod journal;
 mod lock;
 mod memory;
 mod neighbour;
 mod network;
 mod outage;
 mod processor;
-mod queue;
-mod quota;
-mod rate;
+pub(crate) mod quota;
 mod throttle;
 mod trials;
 
-pub(crate) use changed::changed as throttle_changed;
 pub(crate) use depth::resolve;
-pub(crate) use journal::finding as journal_bound;
-pub(crate) use lock::finding as serialized;
-pub(crate) use network::finding as network_bound;
-pub(crate) use queue::{asked_queue, busy_share, device_busy, device_queue};
-pub(crate) use quota::finding as cpu_quota;
-pub(crate) use rate::{is_made as rate_is_made, made_iops, rates};
-pub(crate) use throttle::{LIMIT_MET, finding as undeclared_limit, nearest};
 pub(crate) use trials::over_trials;
 
-use crate::detect::{Detected, Scene};
 use crate::figures::rate as number;
+use crate::scene::Scene;
 use figures::{Figures, NAMES};
-use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 use std::collections::BTreeMap;
 
@@ -79,9 +67,4 @@ fn unknown(figures: &Figures<'_>) -> Limit {
         (None, _) => "Unknown: the requested number of I/Os in flight isn't known.".to_owned(),
     };
     Limit { by: LimitKind::Unknown, shown: false, evidence: BTreeMap::new(), against: looked, text }
-}
-
-/// A finding with the text and the evidence of a limit.
-fn detected(limit: Limit, claim: Claim, severity: Severity, strength: f64, remedy: String) -> Detected {
-    Detected { claim, severity, strength, evidence: limit.evidence, text: limit.text, remedy }
 }

@@ -2,6 +2,7 @@
 //! every formula.
 
 mod finding;
+mod forecast;
 mod geometry;
 mod load;
 mod measured;
@@ -13,26 +14,13 @@ mod stacking;
 mod tests;
 
 use crate::answer::headline;
-use crate::judge::Input;
+use crate::input::Input;
 use load::Load;
 use measured::Measured;
 use record::finding::Finding;
-use record::judged::{CellView, Metric, ModelSource, ModelView, RatioView};
+use record::judged::{CellView, Metric, ModelView, RatioView};
 use record::plan::Cell;
 use stacking::Stacking;
-
-/// A model's result, in requests of the workload per second.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Forecast {
-    pub(crate) from: ModelSource,
-    /// The expected rate.
-    pub(crate) expected: f64,
-    /// The lower bound; 0 if unknown.
-    pub(crate) at_least: f64,
-    pub(crate) at_most: f64,
-    pub(crate) ios_per_request: f64,
-    pub(crate) steps: Vec<String>,
-}
 
 /// Adds the model to every cell that has one, and returns findings about cells that differ from it. `found`: the other findings.
 pub(crate) fn apply(input: &Input<'_>, cells: &mut [CellView], found: &[Finding]) -> Vec<Finding> {

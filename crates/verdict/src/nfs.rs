@@ -4,8 +4,8 @@
 //! bytes that it fetched from the server and sent to it; the devices count the bytes that reached them. The difference is the
 //! server's memory, except for holes and compression. docs/metrics.md, "NFS".
 
-use crate::attribute::{HoleReach, expansion, read_share, take, write_share};
 use crate::facts::Facts;
+use crate::shares::{HoleReach, expansion, read_share, take, write_share};
 use crate::span::float;
 use record::extents::Residency;
 use record::finding::Served;

@@ -1,6 +1,6 @@
 //! Findings from the provisioning of the machines.
 
-use crate::judge::Input;
+use crate::input::Input;
 use record::finding::{Claim, Finding, Severity};
 use record::plan::Cell;
 use record::provision::Provisioned;
@@ -37,7 +37,7 @@ pub(crate) fn findings(cell: &Cell, trials: u32, input: &Input<'_>) -> Option<Fi
 #[cfg(test)]
 mod tests {
     use super::findings;
-    use crate::judge::Input;
+    use crate::input::Input;
     use crate::run_tests::{cell, run_with};
     use record::environment::Environment;
     use record::event::Stopped;

@@ -1,7 +1,8 @@
 //! Property tests with random records: shares sum to 1, nothing is NaN or negative, nothing panics.
 
 use crate::attribute;
-use crate::judge::{Input, judge};
+use crate::input::Input;
+use crate::judge::judge;
 use crate::testing::{Truth, btrfs, filesystem, totals};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
 use record::counter::Sample;

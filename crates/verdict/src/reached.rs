@@ -1,9 +1,9 @@
 //! Whether the intervals are as narrow as requested, and which are not.
 
-use crate::cell::number;
 use crate::figures::{counted, percent};
-use crate::judge::Input;
+use crate::input::Input;
 use crate::sequential::{allowances, question, rounds_made, spent, without_pilots};
+use crate::span::number;
 use record::event::Stopped;
 use record::id::CellId;
 use record::judged::Reached;

@@ -1,6 +1,7 @@
 //! Whole runs: metrics, expectations, findings over rounds, answers.
 
-use crate::judge::{Input, judge};
+use crate::input::Input;
+use crate::judge::judge;
 use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, measure, totals, whole};
 use record::counter::Gap;
 use record::environment::Environment;
@@ -8,7 +9,7 @@ use record::event::Stopped;
 use record::finding::{Claim, Severity};
 use record::id::{CellId, RunId};
 use record::judged::{Checked, LimitKind, RUN_FORMAT, RunView, Status};
-use record::plan::{Cell, Expectation, Plan};
+use record::plan::{Bound, Cell, Expectation, Plan};
 use record::stack::{BtrfsProfile, FsKind};
 use record::trial::{FaultKind, Outcome, TrialRecord, Verified, VerifyFault};
 use record::workload::Rw;
@@ -58,6 +59,7 @@ fn expect(name: &str, of: &str, value: f64, within: f64) -> Expectation {
     Expectation {
         of: of.to_owned(),
         expression: "x".to_owned(),
+        bound: Bound::Within,
         within,
         values: BTreeMap::from([(CellId(name.to_owned()), value)]),
     }
@@ -108,6 +110,31 @@ fn expectations_are_met_missed_or_undecided_by_the_interval() {
     let view = run(&cells, vec![expect("a", "no_such_metric", 1.0, 0.1)]);
     assert_eq!(view.expectations[0].status, Status::Undecided);
     assert!(view.expectations[0].text.contains("not measured"));
+}
+
+#[test]
+fn a_bound_on_one_side_is_met_by_all_on_its_side() {
+    // 100 ± 2.5
+    let cells = [cell("a", &[2000, 1980, 2020])];
+    let cases = [
+        (Bound::AtLeast, 97.0, Status::Met),
+        (Bound::AtLeast, 101.0, Status::Undecided),
+        (Bound::AtLeast, 103.0, Status::Missed),
+        (Bound::AtMost, 97.0, Status::Missed),
+        (Bound::AtMost, 101.0, Status::Undecided),
+        (Bound::AtMost, 103.0, Status::Met),
+        (Bound::AtMost, 0.0, Status::Missed),
+    ];
+    for (bound, value, status) in cases {
+        let view = run(&cells, vec![Expectation { bound, ..expect("a", "iops", value, 0.0) }]);
+        let e = &view.expectations[0];
+        assert_eq!(e.status, status, "{bound:?} {value}: {}", e.text);
+        assert!(e.text.contains(if bound == Bound::AtMost {
+            "expected at most"
+        } else {
+            "expected at least"
+        }));
+    }
 }
 
 #[test]

@@ -124,6 +124,11 @@ pub(crate) fn float(n: u64) -> f64 {
     n as f64
 }
 
+/// Converts a count; one that is too large saturates.
+pub(crate) fn number(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::Span;

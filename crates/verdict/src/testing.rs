@@ -1,8 +1,8 @@
 //! Synthetic trials with known truth.
 
 use crate::attribute::Attribution;
-use crate::detect::Scene;
 use crate::facts::Facts;
+use crate::scene::Scene;
 use record::counter::{
     BlockCounters, CgroupIo, CpuTicks, Evidence, Gap, Memory, OtherProcess, ProcessCounters, Sample,
 };

@@ -22,7 +22,8 @@ mod stalled;
 mod trim;
 
 use crate::attribute::{Attribution, attribute};
-use crate::detect::{Detected, in_trial};
+use crate::detect::in_trial;
+use crate::detected::Detected;
 use crate::facts::Facts;
 use crate::testing::Truth;
 use record::finding::{Claim, Served};

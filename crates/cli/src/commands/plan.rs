@@ -16,8 +16,8 @@ use record::printable::{Shown as _, printable_noun};
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
 use record::stack::Rebuild;
-use record::target::{LimitChange, TargetKind};
-use record::volume::{Limits, Volume, VolumeKind};
+use record::target::TargetKind;
+use record::volume::{LimitChange, Limits, Volume, VolumeKind};
 use record::workload::{
     Ask, CacheStart, EngineKind, Layout, Options, RateProcess, SizeShare, SyncMode, Workload,
 };

@@ -84,7 +84,8 @@ impl Gauge {
         let count = samples.iter().filter(within).count();
         match (first, last) {
             (Some(first), Some(last)) if 2 * (last.at_ns - first.at_ns) > end_ns - start_ns => {
-                Ok(Span::new(first, last))
+                let all: Vec<&Sample> = samples.iter().filter(within).collect();
+                Ok(Span::new(first, last, &all))
             }
             _ => Err(format!(
                 "the harness read its counters {count} times within {:.1} s, which doesn't cover half of them",

@@ -5,6 +5,7 @@ mod tests;
 
 use super::gauge::{Disk, Sample};
 use super::injection::Injection;
+use super::outage::Outage;
 use super::scenario::{Scenario, Source};
 use record::finding::Claim;
 use record::judged::LimitKind;
@@ -21,8 +22,15 @@ const LEAST_HOG: f64 = 0.4;
 const MOST_FOREIGN_IO: f64 = 0.25;
 /// From this foreign share on, it is true that others use the disk.
 const FOREIGN_IO: f64 = 0.1;
-/// The least foreign IOPS; a machine always writes a little.
+/// The least foreign I/Os, or bytes, per second; a machine always writes a little.
 const LEAST_FOREIGN_IOPS: f64 = 20.0;
+const LEAST_FOREIGN_BYTES: f64 = (1 << 20) as f64;
+/// The least number of writes that show whether they are amplified; a tenth above what the claim needs.
+const LEAST_WRITES: u64 = 55;
+/// The length of the window in which a quota must have kept the engine from its I/O, in seconds.
+const HELD_SECONDS: f64 = 0.8;
+/// The largest rate in that window, as a share of the mean rate; a fifth below the threshold of the claim.
+const MOST_HELD: f64 = 0.04;
 /// The least share of a disk's bytes for a neighbour.
 const LEAST_NEIGHBOUR: f64 = 0.6;
 /// The least share of its limit that a limited volume must reach.
@@ -45,10 +53,12 @@ pub(crate) struct Span {
     steal: f64,
     harness_cpu: f64,
     disks: BTreeMap<String, Disk>,
+    /// Completed I/Os of each device from each sample to the next, with the seconds between them.
+    steps: Vec<(f64, BTreeMap<String, u64>)>,
 }
 
 impl Span {
-    pub(crate) fn new(first: &Sample, last: &Sample) -> Self {
+    pub(crate) fn new(first: &Sample, last: &Sample, all_between: &[&Sample]) -> Self {
         let (a, b) = (&first.ticks, &last.ticks);
         let all = b.all.saturating_sub(a.all).max(1) as f64;
         let kernel: u64 = b
@@ -75,8 +85,36 @@ impl Span {
             steal: b.steal.saturating_sub(a.steal) as f64 / all,
             harness_cpu: b.harness.saturating_sub(a.harness) as f64 / all,
             disks: disks.collect(),
+            steps: all_between.windows(2).map(|two| step(two[0], two[1])).collect(),
         }
     }
+
+    /// The lowest mean rate of these devices in any window of [`HELD_SECONDS`], as a share of the rate of the whole span.
+    fn lowest_share(&self, devices: &[&str]) -> Option<f64> {
+        let ios = |step: &(f64, BTreeMap<String, u64>)| {
+            devices.iter().filter_map(|name| step.1.get(*name)).sum::<u64>() as f64
+        };
+        let sums = |steps: &[(f64, BTreeMap<String, u64>)]| {
+            steps.iter().fold((0.0, 0.0), |(seconds, all), step| (seconds + step.0, all + ios(step)))
+        };
+        let (seconds, all) = sums(&self.steps);
+        let windows = (0..self.steps.len()).filter_map(|from| {
+            let rest = &self.steps[from..];
+            let to = (1..=rest.len()).find(|to| sums(&rest[..*to]).0 >= HELD_SECONDS)?;
+            let (seconds, ios) = sums(&rest[..to]);
+            Some(ios / seconds)
+        });
+        let lowest = windows.reduce(f64::min)?;
+        (all > 0.0).then(|| lowest / (all / seconds))
+    }
+}
+
+fn step(before: &Sample, after: &Sample) -> (f64, BTreeMap<String, u64>) {
+    let ios = |disk: &Disk| disk.reads + disk.writes;
+    let grown = after.disks.iter().filter_map(|(name, now)| {
+        Some((name.clone(), ios(now).saturating_sub(ios(before.disks.get(name)?))))
+    });
+    ((after.at_ns - before.at_ns) as f64 / 1e9, grown.collect())
 }
 
 /// A limit of a device in the cgroup.
@@ -110,6 +148,10 @@ pub(crate) struct Measured {
     read_again: Option<f64>,
     /// Bytes written to the run's devices per requested byte.
     amplified: Option<f64>,
+    /// The number of writes that the engine made.
+    writes: Option<u64>,
+    /// The lowest rate of the run's devices for a while, as a share of their mean rate.
+    held: Option<f64>,
     /// The share of the data in memory at the begin of the measured time.
     resident: Option<f64>,
 }
@@ -121,6 +163,7 @@ struct Foreign {
     ios_share: f64,
     bytes_share: f64,
     iops: f64,
+    bytes_per_second: f64,
     /// All processes' bytes.
     disk_read_bytes: u64,
 }
@@ -136,8 +179,13 @@ impl Measured {
         resident: Option<f64>,
     ) -> Self {
         let is_ours = |file: &Path| file.starts_with(lab) || file.to_string_lossy().contains(run);
-        let ours: Vec<&Disk> =
-            span.disks.values().filter(|disk| disk.backing.as_deref().is_some_and(is_ours)).collect();
+        let is_one_of_ours = |disk: &Disk| disk.backing.as_deref().is_some_and(is_ours);
+        let (names, ours): (Vec<&str>, Vec<&Disk>) = span
+            .disks
+            .iter()
+            .filter(|(_, disk)| is_one_of_ours(disk))
+            .map(|(name, disk)| (name.as_str(), disk))
+            .unzip();
         let read: u64 = ours.iter().map(|disk| disk.read_bytes).sum();
         let written: u64 = ours.iter().map(|disk| disk.write_bytes).sum();
         // the requested bytes in the part of the window that the samples cover
@@ -153,6 +201,8 @@ impl Measured {
             reached: limits.iter().filter_map(|limit| reached(&span, limit)).reduce(f64::max),
             read_again: per_asked(read, engine.and_then(|engine| engine.read.as_ref())),
             amplified: per_asked(written, engine.and_then(|engine| engine.write.as_ref())),
+            writes: engine.and_then(|engine| engine.write.as_ref()).map(|totals| totals.ios),
+            held: span.lowest_share(&names),
             resident,
             ours_read_bytes: read,
             span,
@@ -162,18 +212,16 @@ impl Measured {
     /// The figures as text, to find the cause of a doubtful judgement.
     pub(crate) fn figures(&self) -> String {
         let Span { seconds, foreign_cpu, steal, harness_cpu, .. } = &self.span;
-        let Self { disk, reached, read_again, amplified, resident, .. } = self;
+        let Self { disk, reached, read_again, amplified, writes, held, resident, .. } = self;
         format!(
             "{seconds:.2} s; CPU: others {foreign_cpu:.2}, steal {steal:.2}, harness {harness_cpu:.2}; {disk:?}; \
-             reached of the limit: {reached:?}; read from devices: {read_again:?}; written: {amplified:?}; resident: {resident:?}"
+             reached of the limit: {reached:?}; read from devices: {read_again:?}; written: {amplified:?} in {writes:?} writes; lowest rate: {held:?}; resident: {resident:?}"
         )
     }
 
     /// Whether other processes used the disk below, so that a claim about it isn't a false alarm.
     pub(crate) fn others_used_the_disk(&self) -> bool {
-        self.disk.as_ref().is_some_and(|disk| {
-            disk.iops >= LEAST_FOREIGN_IOPS && disk.ios_share.max(disk.bytes_share) >= FOREIGN_IO
-        })
+        self.disk.as_ref().is_some_and(|disk| disk.has(FOREIGN_IO))
     }
 
     /// Why a scenario was not made; empty if it was.
@@ -183,6 +231,7 @@ impl Measured {
         why.extend(self.disk(scenario));
         why.extend(self.read_beside(scenario));
         why.extend(self.amplification(scenario));
+        why.extend(self.quota(scenario));
         why.extend(self.limit(scenario));
         why.extend(self.memory(scenario));
         why
@@ -202,16 +251,18 @@ impl Measured {
     }
 
     fn disk(&self, scenario: &Scenario) -> Option<String> {
-        let Foreign { name, ios_share, bytes_share, iops, .. } = self.disk.as_ref()?;
+        let disk = self.disk.as_ref()?;
+        let Foreign { name, ios_share, bytes_share, iops, bytes_per_second, .. } = disk;
         let has = format!(
-            "others had {ios_share:.2} of {name}'s I/Os and {bytes_share:.2} of its bytes ({iops:.0} I/Os per second)"
+            "others had {ios_share:.2} of {name}'s I/Os and {bytes_share:.2} of its bytes ({iops:.0} I/Os and \
+             {bytes_per_second:.0} B per second)"
         );
         if matches!(scenario.injection, Injection::Neighbour { .. }) {
             let must = scenario.claims.iter().any(|(claim, _)| *claim == Claim::Interference);
             return (must && *bytes_share < LEAST_NEIGHBOUR)
                 .then(|| format!("{has}, less than the neighbour's {LEAST_NEIGHBOUR}"));
         }
-        (scenario.needs_disk && *iops >= LEAST_FOREIGN_IOPS && ios_share.max(*bytes_share) > MOST_FOREIGN_IO)
+        (scenario.needs_disk && disk.has(MOST_FOREIGN_IO))
             .then(|| format!("{has}, of {MOST_FOREIGN_IO} that they may"))
     }
 
@@ -239,8 +290,20 @@ impl Measured {
             });
         }
         let must = scenario.claims.iter().any(|(claim, _)| *claim == Claim::WriteAmplified);
+        if let Some(few) = self.writes.filter(|writes| must && *writes < LEAST_WRITES) {
+            return Some(format!("the engine made {few} writes, fewer than {LEAST_WRITES}"));
+        }
         (must && amplified < LEAST_AMPLIFIED)
             .then(|| format!("the devices wrote {amplified:.2} B for each byte, less than {LEAST_AMPLIFIED}"))
+    }
+
+    /// Whether a quota held the engine back: beside others, it may get no more without one.
+    fn quota(&self, scenario: &Scenario) -> Option<String> {
+        let held = self.held?;
+        let by_quota = matches!(scenario.injection, Injection::Outages { how: Outage::Quota, .. });
+        (by_quota && held > MOST_HELD).then(|| {
+            format!("with its quota the engine made {held:.3} of its mean rate, more than {MOST_HELD}")
+        })
     }
 
     fn limit(&self, scenario: &Scenario) -> Option<String> {
@@ -267,6 +330,14 @@ impl Measured {
         }
         let again = self.read_again.filter(|share| *share > MOST_READ_AGAIN)?;
         Some(format!("{again:.2} of what was asked for was read again from the device, of {MOST_READ_AGAIN}"))
+    }
+}
+
+impl Foreign {
+    /// Whether others have more than this share of the disk's I/Os or bytes, and more than a machine always has.
+    fn has(&self, share: f64) -> bool {
+        let some = self.iops >= LEAST_FOREIGN_IOPS || self.bytes_per_second >= LEAST_FOREIGN_BYTES;
+        some && self.ios_share.max(self.bytes_share) > share
     }
 }
 
@@ -298,6 +369,7 @@ fn foreign(span: &Span, lab: &Path, ours: &[&Disk], arrives: f64) -> Option<Fore
         ios_share: foreign_ios / all_ios.max(1) as f64,
         bytes_share: foreign_bytes / all_bytes.max(1) as f64,
         iops: foreign_ios / span.seconds,
+        bytes_per_second: foreign_bytes / span.seconds,
         disk_read_bytes: disk.read_bytes,
     })
 }

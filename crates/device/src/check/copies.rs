@@ -5,7 +5,7 @@
 //! have any size: this finds every file system that fills the disk with 2 to 64 groups, and those with groups of a power of two
 //! or of the largest size; it may miss others.
 
-use super::magic::{Mark, read};
+use super::mark::{Mark, read};
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;

@@ -2,10 +2,12 @@
 
 use crate::block::Block;
 use crate::check::openers;
+use crate::check::processes::comm;
 use crate::devno::DevNo;
+use crate::node::Node;
 use crate::refusal::{Check, Dissent};
-use crate::roots::{Node, Roots};
-use record::printable::{Printable, Shown as _};
+use record::printable::Shown as _;
+use record::roots::Roots;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -147,12 +149,6 @@ fn lock_owner(roots: &Roots, file: &File) -> Option<u32> {
         let at = fields.iter().position(|f| *f == wanted)?;
         (fields.contains(&"FLOCK") && !fields.contains(&"->")).then(|| fields.get(at - 1)?.parse().ok())?
     })
-}
-
-pub(super) fn comm(roots: &Roots, pid: &str) -> String {
-    // A process chooses this name itself.
-    let name = fs::read(roots.proc.join(pid).join("comm")).unwrap_or_default();
-    Printable(name.trim_ascii()).to_string()
 }
 
 /// The processes that have a device open, as text.

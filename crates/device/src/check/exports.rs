@@ -5,9 +5,10 @@ use crate::block::names_in;
 use crate::check::users::Sight;
 use crate::devno::DevNo;
 use crate::loops::file_at;
+use crate::node::block_at;
 use crate::refusal::{Check, Dissent};
-use crate::roots::Roots;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,8 +66,8 @@ fn judge(roots: &Roots, sight: &Sight, export: &Export) -> Option<Dissent> {
 
 /// The block device at a path, or below the file system of a file.
 fn under(roots: &Roots, path: &Path) -> Option<DevNo> {
-    let path = roots.relocate(path);
-    roots.block_at(&path).or_else(|_| file_at(&path).map(|(file_system, _)| file_system)).ok()
+    let path = roots.in_dev(path);
+    block_at(roots, &path).or_else(|_| file_at(&path).map(|(file_system, _)| file_system)).ok()
 }
 
 /// The trimmed text of an attribute; `None` when it is missing, and an error when it can't be read.

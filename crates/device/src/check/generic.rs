@@ -3,7 +3,7 @@
 
 use crate::block::{Block, names_in};
 use crate::devno::DevNo;
-use crate::roots::Node;
+use crate::node::Node;
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! Shared mappings of a device: a process can write through them after it closed the descriptor.
 
 use crate::check::processes::gone;
-use crate::roots::{Node, Roots};
+use crate::node::{Node, node_at};
+use record::roots::Roots;
 use std::fs;
 use std::io;
 
@@ -23,7 +24,7 @@ pub(crate) fn writable(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result
     };
     for shared in text.lines().filter_map(parse) {
         // The device number of the node itself: maps shows the inode of the node, and a second node of the same device has another.
-        match roots.node_at(&dir.join("map_files").join(&shared.range)) {
+        match node_at(roots, &dir.join("map_files").join(&shared.range)) {
             Ok(node) if wanted.contains(&node) => {
                 if shared.writes || may_write(&fs::read_to_string(dir.join("smaps")), &shared.range) {
                     return Ok(Some(node));

@@ -1,5 +1,6 @@
 //! The guard's checks. One that can't be made counts as failed.
 
+pub(crate) mod backing;
 pub(crate) mod claim;
 pub(crate) mod copies;
 pub(crate) mod exclusive;
@@ -7,6 +8,7 @@ pub(crate) mod exports;
 pub(crate) mod generic;
 pub(crate) mod magic;
 pub(crate) mod maps;
+pub(crate) mod mark;
 pub(crate) mod openers;
 pub(crate) mod plain;
 pub(crate) mod probe;

@@ -2,13 +2,13 @@
 //! one of its generic SCSI or NVMe nodes, open for writing, or mapped it before they closed it.
 
 use crate::block::names_in;
-use crate::check::exclusive::comm;
 use crate::check::generic::{self, Generic};
 use crate::check::maps;
-use crate::check::processes::{self, gone, tables};
+use crate::check::processes::{self, comm, gone, tables};
 use crate::check::users::Sight;
+use crate::node::{Node, node_at};
 use crate::refusal::{Check, Dissent};
-use crate::roots::{Node, Roots};
+use record::roots::Roots;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -134,7 +134,7 @@ fn opened(roots: &Roots, task: &str, wanted: &[Node]) -> io::Result<Option<(Way,
     let dir = roots.proc.join(task);
     let fds = names_in(&dir.join("fd"))?;
     let open = fds.iter().filter_map(|fd| {
-        let node = roots.node_at(&dir.join("fd").join(fd)).ok().filter(|node| wanted.contains(node))?;
+        let node = node_at(roots, &dir.join("fd").join(fd)).ok().filter(|node| wanted.contains(node))?;
         let info = fs::read_to_string(dir.join("fdinfo").join(fd)).unwrap_or_default();
         Some((if writes(&info) { Way::Writes } else { Way::Reads }, node))
     });

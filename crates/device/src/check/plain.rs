@@ -3,8 +3,8 @@
 use crate::block::Block;
 use crate::identity::{Identity, Strength};
 use crate::refusal::{Check, Dissent};
-use crate::roots::Roots;
 use record::printable::Shown as _;
+use record::roots::Roots;
 
 const WHOLE: &str = "claim a whole disk; diskproof doesn't share one";
 

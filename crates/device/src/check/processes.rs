@@ -1,10 +1,10 @@
-//! Whether all processes of this machine are visible, and how to visit all their tables of open files.
+//! Whether all processes of this machine are visible, their names, and how to visit all their tables of open files.
 
 use crate::block::names_in;
 use crate::mountinfo::parse_options;
 use crate::refusal::{Check, Dissent};
-use crate::roots::Roots;
-use record::printable::Shown as _;
+use record::printable::{Printable, Shown as _};
+use record::roots::Roots;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,6 +81,13 @@ fn traces_all(roots: &Roots) -> bool {
 pub(crate) fn own(roots: &Roots) -> String {
     let link = fs::read_link(roots.proc("self")).ok();
     link.map_or_else(|| std::process::id().to_string(), |pid| pid.to_string_lossy().into_owned())
+}
+
+/// The name of a process.
+pub(crate) fn comm(roots: &Roots, pid: &str) -> String {
+    // A process chooses this name itself.
+    let name = fs::read(roots.proc.join(pid).join("comm")).unwrap_or_default();
+    Printable(name.trim_ascii()).to_string()
 }
 
 /// Whether the process ended meanwhile, or is a zombie, which has no files.

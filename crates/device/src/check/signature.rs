@@ -1,7 +1,8 @@
 //! Signatures on the disk: by libblkid's low-level probe and by our own search. Both must find nothing.
 
 use crate::block::Block;
-use crate::check::magic::{self, Mark};
+use crate::check::magic;
+use crate::check::mark::Mark;
 use crate::check::plain::{wipe, zero};
 use crate::check::probe::{Probed, probe};
 use crate::refusal::{Check, Dissent};

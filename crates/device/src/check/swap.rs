@@ -4,10 +4,11 @@ use crate::block::Block;
 use crate::check::users::Sight;
 use crate::devno::DevNo;
 use crate::loops::file_at;
+use crate::node::block_at;
 use crate::refusal::{Check, Dissent};
-use crate::roots::Roots;
 use record::mountinfo::unescape;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -44,8 +45,8 @@ fn judge(roots: &Roots, sight: &Sight, path: &Path) -> Option<Dissent> {
 /// process 1 sees it, and as a kernel name.
 fn place(roots: &Roots, path: &Path) -> Option<DevNo> {
     let inside = roots.proc("1/root").join(path.strip_prefix("/").unwrap_or(path));
-    for candidate in [roots.relocate(path), inside] {
-        if let Ok(devno) = roots.block_at(&candidate) {
+    for candidate in [roots.in_dev(path), inside] {
+        if let Ok(devno) = block_at(roots, &candidate) {
             return Some(devno);
         }
         if let Ok((file_system, _)) = file_at(&candidate) {

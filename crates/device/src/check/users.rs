@@ -4,9 +4,10 @@ use crate::block::Block;
 use crate::btrfs_members::open_file_systems;
 use crate::family::{Family, Link, Member, sources};
 use crate::mountinfo::{self, Mount, Table, Tables};
+use crate::node::block_at;
 use crate::refusal::{Check, Dissent};
-use crate::roots::Roots;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use std::path::Path;
 
 /// Directories without which a machine doesn't work.
@@ -85,7 +86,7 @@ fn sources_seen_by(roots: &Roots, table: &Table, mount: &Mount) -> Vec<crate::de
         // The name may exist in that namespace only.
         let inside = mount.source.strip_prefix("/").unwrap_or(&mount.source);
         let inside = roots.proc.join(&table.pid).join("root").join(inside);
-        found.extend(roots.block_at(&inside));
+        found.extend(block_at(roots, &inside));
     }
     found
 }

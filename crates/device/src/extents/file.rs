@@ -79,7 +79,7 @@ fn on_zfs(data: Option<Vec<Extent>>, size_bytes: u64, allocated: u64) -> FileExt
 
 fn is_zfs_fuse(path: &Path) -> bool {
     let Ok(real) = path.canonicalize() else { return false };
-    let mounts = crate::mountinfo::own(&crate::roots::Roots::default()).unwrap_or_default();
+    let mounts = crate::mountinfo::own(&record::roots::Roots::default()).unwrap_or_default();
     crate::family::mount_of(&mounts, &real).is_some_and(|mount| mount.kind == "fuse.zfs")
 }
 

@@ -2,13 +2,13 @@
 
 use super::identity::{DirId, LentIds, is_own, mark};
 use super::walk::{DIRECTORY, open_dir};
+use crate::PREFIX;
 use crate::check::exclusive::locked_by;
 use crate::family::mount_of;
-use crate::guard::PREFIX;
 use crate::mountinfo::{self, Mount};
-use crate::roots::Roots;
-use crate::trusted::only_ours_down_to;
+use host::only_ours_down_to;
 use record::printable::{Shown as _, printable};
+use record::roots::Roots;
 use rustix::fs::{Mode, fstat, fstatvfs, mkdirat, openat};
 use rustix::io::Errno;
 use std::fs::{self, File, TryLockError};

@@ -3,8 +3,8 @@
 use super::identity::{DirId, LentIds, is_marked, is_own};
 use super::walk::{DIRECTORY, Walked, walk};
 use crate::mountinfo;
-use crate::roots::Roots;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use rustix::fs::{AtFlags, FileType, Mode, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::OsStr;

@@ -4,7 +4,7 @@ use super::{
     Emptied, GiveBackError, LendError, LentDir, LentIds, empty_lent, free_bytes, identify, lend, remove_lent,
     take_back_lent,
 };
-use crate::roots::Roots;
+use record::roots::Roots;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

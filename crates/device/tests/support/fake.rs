@@ -38,8 +38,7 @@ pub const ROOT_ON_NFS: &str = "22 1 0:40 / / rw - nfs server:/root rw\n";
 impl Machine {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let under = |name: &str| dir.path().join(name);
-        let roots = Roots { proc: under("proc"), sys: under("sys"), dev: under("dev"), run: under("run") };
+        let roots = Roots::under(dir.path());
         let machine = Self { dir, roots };
         for path in ["sys/block", "sys/class/block", "sys/dev/block", "sys/devices", "dev/disk/by-id"] {
             fs::create_dir_all(machine.dir.path().join(path)).unwrap();

@@ -7,6 +7,7 @@ use super::limits::is_mixed;
 use super::times::Times;
 use super::{mixed, verify};
 use crate::contract::Job;
+use crate::native::random::SplitMix;
 use crate::regions::{Region, of_options};
 use record::workload::{Options, RateProcess, SyncMode};
 use std::time::Duration;
@@ -266,10 +267,7 @@ fn place(section: &mut Section, files: &[Region]) {
 /// A seed for fio: below 2^63, never 0 (or all of fio's generators would start alike), and with mixed bits (splitmix64's
 /// finalizer), since fio multiplies seeds by job numbers.
 pub(super) fn fio_seed(seed: u64) -> u64 {
-    let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((x ^ (x >> 31)) & SEED_MASK).max(1)
+    (SplitMix::new(seed).next() & SEED_MASK).max(1)
 }
 
 /// A time for fio, with its unit: fio's bare numbers are seconds here and microseconds elsewhere.

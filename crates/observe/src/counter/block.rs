@@ -2,9 +2,9 @@
 
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
-use crate::roots::Roots;
 use crate::text::{fields, number};
 use record::counter::BlockCounters;
+use record::roots::Roots;
 use std::path::Path;
 
 /// The unit of the kernel's counters: sectors of 512 bytes, regardless of the device's own sector size.

@@ -2,8 +2,8 @@
 //! (/sys/fs/xfs/DEVICE/stats/stats), each of which commits.
 
 use crate::error::ReadError;
-use crate::roots::Roots;
 use crate::text::{fields, lines, number, required};
+use record::roots::Roots;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ fn xfs_log_writes(path: &Path, text: &[u8]) -> Result<u64, ReadError> {
 #[cfg(test)]
 mod tests {
     use super::JournalReader;
-    use crate::roots::Roots;
+    use record::roots::Roots;
     use std::fs;
 
     fn put(path: std::path::PathBuf, text: &str) {

@@ -2,9 +2,9 @@
 
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
-use crate::roots::Roots;
 use crate::text::{fields, first_line, lines, number};
 use record::counter::NetCounters;
+use record::roots::Roots;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -58,8 +58,8 @@ fn parse(path: &Path, text: &[u8]) -> Result<BTreeMap<String, NetCounters>, Read
 #[cfg(test)]
 mod tests {
     use super::NetworkReader;
-    use crate::roots::Roots;
     use record::counter::NetCounters;
+    use record::roots::Roots;
     use std::fs;
 
     const HEAD: &str = "Inter-|   Receive                                                |  Transmit\n \

@@ -4,9 +4,9 @@
 use crate::cgroups::{self, Flavour, Groups};
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
-use crate::roots::Roots;
 use crate::text::{fields, lines, number};
 use record::counter::{CpuQuota, Sample};
+use record::roots::Roots;
 use std::path::Path;
 
 /// The cgroups that may throttle one process, and the readings of them.
@@ -152,8 +152,8 @@ fn parse_stat(path: &Path, text: &[u8]) -> Result<Option<CpuQuota>, ReadError> {
 mod tests {
     use super::QuotaReader;
     use crate::cgroups::tests::machine;
-    use crate::roots::Roots;
     use record::counter::{CpuQuota, Sample};
+    use record::roots::Roots;
     use std::fs;
 
     fn at(monotonic_ns: u64) -> Sample {

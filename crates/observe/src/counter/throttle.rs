@@ -6,8 +6,8 @@
 use crate::cgroups::{self, Flavour, Groups};
 use crate::error::ReadError;
 use crate::kernel_file::{KernelFile, Shape};
-use crate::roots::Roots;
 use crate::text::{fields, lines, number};
+use record::roots::Roots;
 use record::volume::Limits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -159,7 +159,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use std::fs;
 
-    fn read(roots: &crate::roots::Roots) -> Option<BTreeMap<String, Limits>> {
+    fn read(roots: &record::roots::Roots) -> Option<BTreeMap<String, Limits>> {
         let devices = BTreeSet::from(["7:3", "254:0"].map(String::from));
         let reader = ThrottleReader::open(roots, 7).unwrap()?;
         Some(reader.read(&devices, &mut Vec::new()).unwrap())

@@ -1,6 +1,7 @@
 //! The devices under a file system or device, down to the leaves.
 
 mod block_node;
+mod device_name;
 mod mounted;
 mod networked;
 mod stacked;

@@ -1,11 +1,11 @@
 //! Finds the block devices under a mount.
 
 use crate::mountinfo::Mounts;
-use crate::roots::Roots;
-use crate::topology::block_node;
+use crate::topology::device_name::{name_of, name_of_devno};
 use crate::topology::stacked::{Lower, lower};
 use record::mountinfo::Mount;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use record::topology::{Hidden, Stacked, Topology, Unseen, is_memory_fs};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -110,16 +110,11 @@ fn devices_of(roots: &Roots, mount: &Mount) -> Result<Vec<String>, Hidden> {
         return Err(Hidden::Host);
     }
     let sources: Vec<String> = if mount.devno.0 != 0 {
-        let named = block_node::name_of_devno(roots, mount.devno);
-        named.or_else(|| block_node::name_of(roots, Path::new(&mount.source))).into_iter().collect()
+        let named = name_of_devno(roots, mount.devno);
+        named.or_else(|| name_of(roots, Path::new(&mount.source))).into_iter().collect()
     } else if ON_NAMED_DEVICES.contains(&fs_type) {
         // The source names one device, or several with colons between.
-        mount
-            .source
-            .to_string_lossy()
-            .split(':')
-            .filter_map(|path| block_node::name_of(roots, Path::new(path)))
-            .collect()
+        mount.source.to_string_lossy().split(':').filter_map(|path| name_of(roots, Path::new(path))).collect()
     } else {
         Vec::new()
     };
@@ -131,9 +126,7 @@ fn devices_of(roots: &Roots, mount: &Mount) -> Result<Vec<String>, Hidden> {
         names = btrfs_members(roots, &sources);
     }
     let outside = ["logdev", "rtdev"].into_iter().filter_map(|key| mount.super_option(key));
-    for name in
-        sources.into_iter().chain(outside.filter_map(|path| block_node::name_of(roots, Path::new(path))))
-    {
+    for name in sources.into_iter().chain(outside.filter_map(|path| name_of(roots, Path::new(path)))) {
         if !names.contains(&name) {
             names.push(name);
         }

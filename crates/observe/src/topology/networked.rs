@@ -1,8 +1,8 @@
 //! Whether a device or file system is served over a network.
 
-use crate::roots::Roots;
 use crate::text::first_line;
 use crate::topology::block_node::numbered;
+use record::roots::Roots;
 use record::topology::{BlockKind, Topology};
 use std::fs;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn is_fabric(directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::networked;
-    use crate::roots::Roots;
+    use record::roots::Roots;
     use record::topology::{BlockKind, BlockNode, Topology};
     use std::fs;
     use std::os::unix::fs::symlink;

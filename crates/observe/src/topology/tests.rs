@@ -1,8 +1,8 @@
 mod stacked;
 
 use super::topology;
-use crate::roots::Roots;
 use record::printable::Shown as _;
+use record::roots::Roots;
 use record::topology::{BlockKind, Topology};
 use std::fs;
 use std::os::unix::fs::symlink;

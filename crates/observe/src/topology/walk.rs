@@ -1,9 +1,10 @@
 //! Finds all devices under a device or file system, breadth first.
 
 use crate::mountinfo::Mounts;
-use crate::roots::Roots;
+use crate::topology::device_name::name_of;
 use crate::topology::{block_node, mounted};
 use record::printable::Shown as _;
+use record::roots::Roots;
 use record::topology::{Exported, Topology};
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -39,7 +40,7 @@ pub fn topology(roots: &Roots, ground_devices: &[PathBuf], mount: Option<&Path>)
     walk(roots, &mounts, direct, &mut found);
     let mut more = Vec::new();
     for path in ground_devices {
-        match block_node::name_of(roots, path) {
+        match name_of(roots, path) {
             Some(name) => more.push(name),
             None => found.unknown.push(format!("{}: no such block device", path.shown())),
         }

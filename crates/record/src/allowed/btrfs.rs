@@ -1,7 +1,7 @@
 //! mkfs.btrfs (btrfs-progs 6).
 
-use super::Form::{Features, Label, OneOf, Size, Switch};
-use super::{Table, opt};
+use super::table::Form::{Features, Label, OneOf, Size, Switch};
+use super::table::{Table, opt};
 
 const CHECKSUMS: &[&str] = &["blake2", "crc32c", "sha256", "xxhash"];
 const FEATURES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! mkfs.ext3 and mkfs.ext4 (e2fsprogs 1.47).
 
-use super::Form::{Decimal, Features, Label, Named, Number, OneOf, Size, Switch};
-use super::{Table, named, opt, perhaps};
+use super::table::Form::{Decimal, Features, Label, Named, Number, OneOf, Size, Switch};
+use super::table::{Table, named, opt, perhaps};
 
 const BLOCKS: &[&str] = &["1024", "2048", "4096", "8192", "16384", "32768", "65536"];
 const BIT: &[&str] = &["0", "1"];

@@ -1,7 +1,20 @@
 //! Mount options, by file system.
 
-use super::Form::{Number, OneOf, Size, Switch};
-use super::{Mounted, Named, Refusal, WAY_OUT, named, perhaps, shown};
+use super::table::Form::{Number, OneOf, Size, Switch};
+use super::table::{Named, Refusal, WAY_OUT, named, perhaps, shown};
+
+/// A file system that takes mount options from an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mounted {
+    /// ext3 and ext4.
+    Ext,
+    /// XFS.
+    Xfs,
+    /// btrfs.
+    Btrfs,
+    /// NFS, mounted by the client.
+    Nfs,
+}
 
 /// The mount options that one file system allows.
 pub(super) struct Mounts {

@@ -144,7 +144,7 @@ fn holds(program: Mkfs, getopt: &Getopt, argv: &[String]) {
         let value = value.unwrap_or_default();
         assert!(option.form.check(&value).is_ok(), "{argv:?}: `{name}` gets `{value}`");
         assert!(!value.contains(['/', ' ', '\n', '\0']) && !value.starts_with('-'), "{argv:?}: {value}");
-        let sound = |word: &&str| !value.contains(*word) || matches!(option.form, super::Form::Label);
+        let sound = |word: &&str| !value.contains(*word) || matches!(option.form, super::table::Form::Label);
         assert!(
             ["device", "logdev", "rtdev", "name=", "file=", "uuid", "options=", "journal_dev"]
                 .iter()
@@ -159,7 +159,7 @@ fn holds(program: Mkfs, getopt: &Getopt, argv: &[String]) {
 fn every_allowed_option_is_one_of_the_program() {
     for (table, getopt) in [(&ext::TABLE, &EXT), (&xfs::TABLE, &XFS), (&btrfs::TABLE, &BTRFS)] {
         for option in table.allowed {
-            let switch = matches!(option.form, super::Form::Switch);
+            let switch = matches!(option.form, super::table::Form::Switch);
             for name in option.names {
                 let takes = match name.strip_prefix("--") {
                     Some(long) => {

@@ -1,7 +1,7 @@
 //! mkfs.xfs (xfsprogs 6).
 
-use super::Form::{Label, Named, Number, OneOf, Size, Switch};
-use super::{Table, named, opt, perhaps};
+use super::table::Form::{Label, Named, Number, OneOf, Size, Switch};
+use super::table::{Table, named, opt, perhaps};
 
 const BIT: &[&str] = &["0", "1"];
 const OUTSIDE: &str = "it would read or write files or devices that are no part of the stack";

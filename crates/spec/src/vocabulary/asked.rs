@@ -1,6 +1,6 @@
 //! Keys of `contrast` and `expect`.
 
-use super::{Shape, Table, key, needed};
+use super::shape::{Shape, Table, key, needed};
 
 /// A requested ratio.
 pub(crate) static CONTRAST: Table = Table {
@@ -26,8 +26,14 @@ pub(crate) static EXPECTATION: Table = Table {
     what: "an expectation",
     keys: &[
         needed("of", Shape::Text, "Metric, e.g. iops, read_iops, write_iops, or a derived one"),
-        needed("is", Shape::Text, "Expected value: an expression over factors and parameters, e.g. 80 * n"),
-        needed("within", Shape::Percent, "Allowed deviation, e.g. 5%"),
+        key("is", Shape::Text, "Expected value: an expression over factors and parameters, e.g. 80 * n"),
+        key("within", Shape::Percent, "Allowed deviation from `is`, e.g. 5%"),
+        key(
+            "at_least",
+            Shape::Text,
+            "Lowest value that is good: an expression, or a size or time for metrics of these",
+        ),
+        key("at_most", Shape::Text, "Highest value that is good, e.g. 10ms"),
         key(
             "for",
             Shape::Either(&[Shape::Text, Shape::MapOf(&Shape::Levels)]),
@@ -39,6 +45,10 @@ pub(crate) static EXPECTATION: Table = Table {
         ("value", "write `is`"),
         ("equals", "write `is`"),
         ("tolerance", "write `within`"),
+        ("max", "write `at_most`"),
+        ("min", "write `at_least`"),
+        ("below", "write `at_most`"),
+        ("above", "write `at_least`"),
         ("where", "write `for`"),
     ],
 };

@@ -1,6 +1,6 @@
 //! Keys of the `knobs` layer.
 
-use super::{Shape, Table, key};
+use super::shape::{Shape, Table, key};
 
 /// Kernel settings.
 pub(crate) static KNOBS: Table = Table {

@@ -1,7 +1,7 @@
 //! Disks of lab guests.
 
 use super::limits::{BPS, IOPS, READ_BPS, READ_IOPS, TOTAL_BPS, TOTAL_IOPS, WRITE_BPS, WRITE_IOPS};
-use super::{Shape, Table, key, needed};
+use super::shape::{Shape, Table, key, needed};
 
 /// A disk of a lab guest.
 pub(crate) static LAB_DISK: Table = Table {

@@ -1,6 +1,6 @@
 //! Limits of emulated volumes and of a lab's disks, and of changes of the latter.
 
-use super::{Key, Shape, key};
+use super::shape::{Key, Shape, key};
 
 pub(super) const IOPS: Key =
     key("iops", Shape::Integer, "Reads per second and writes per second, each limited to this");

@@ -1,6 +1,6 @@
 //! Keys of the `nfs` layer.
 
-use super::{Shape, Table, key};
+use super::shape::{Shape, Table, key};
 
 /// An export and its mount, on the same machine or on another target.
 pub(crate) static NFS: Table = Table {

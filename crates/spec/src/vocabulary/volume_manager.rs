@@ -1,6 +1,6 @@
 //! Keys of the `lvm` and `md` layers.
 
-use super::{Shape, Table, key, needed};
+use super::shape::{Shape, Table, key, needed};
 
 /// A logical volume.
 pub(crate) static LVM: Table = Table {

@@ -1,6 +1,6 @@
 //! The keys of a workload, and the words for some of them.
 
-use super::{Shape, Table, key};
+use super::shape::{Shape, Table, key};
 
 /// A workload.
 pub(crate) static WORKLOAD: Table = Table {

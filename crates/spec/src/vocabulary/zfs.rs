@@ -1,6 +1,6 @@
 //! Keys of the `zfs` layer.
 
-use super::{Shape, Table, key, needed};
+use super::shape::{Shape, Table, key, needed};
 
 /// A pool and a dataset.
 pub(crate) static ZFS: Table = Table {

@@ -1,12 +1,12 @@
 //! The file behind an emulated volume: written in full, since a read of a hole wouldn't reach the disk.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::loop_device;
 use crate::error::ActError;
 use crate::fill::Noise;
-use crate::journal::sync_dir;
 use crate::machine::Fill;
 use crate::names;
+use crate::sync::sync_dir;
 use record::printable::Shown as _;
 use record::quantity::Bytes;
 use rustix::fs::{FallocateFlags, fallocate};

@@ -1,12 +1,11 @@
 //! The run's cgroup and its limits, for cgroup v1 and v2.
 
-use super::kind::{Act, Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::holders::Holder;
-use crate::journal::Entry;
 use crate::machine::Machine;
-use crate::{kernel_file, names, throttle};
+use crate::{kernel_file, names};
 use record::id::RunId;
 use record::printable::Shown as _;
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,6 +16,16 @@ use std::path::{Path, PathBuf};
 
 /// The controller that limits I/O.
 pub(crate) const IO: &str = "io";
+/// The text that removes all limits of a device (v2).
+pub(crate) const UNLIMITED: &str = "rbps=max wbps=max riops=max wiops=max";
+/// The files of a cgroup that limit devices, each with the text that removes a limit.
+const LIMITS: [(&str, &str); 5] = [
+    ("blkio.throttle.read_bps_device", "0"),
+    ("blkio.throttle.write_bps_device", "0"),
+    ("blkio.throttle.read_iops_device", "0"),
+    ("blkio.throttle.write_iops_device", "0"),
+    ("io.max", UNLIMITED),
+];
 
 /// Creates a cgroup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +70,22 @@ impl MakeCgroup {
         }
         Ok(kernel_file::cgroup(machine, &self.path)?.is_some())
     }
+
+    /// Ends the processes in this cgroup, if it is this run's: engines that outlived their agent process would keep mounts and
+    /// devices busy. Returns the process ids that it ended.
+    pub(crate) fn end_processes(&self, machine: &Machine<'_>, run: &RunId) -> Vec<u32> {
+        // The undo reports a cgroup that isn't ours.
+        if !self.ours(machine, run).is_ok_and(|there| there) {
+            return Vec::new();
+        }
+        let kill = |pid: &u32| {
+            let target = i32::try_from(*pid).ok().and_then(Pid::from_raw);
+            target.is_some_and(|target| kill_process(target, Signal::KILL).is_ok())
+        };
+        let ended = pids(&self.path).into_iter().filter(kill).collect();
+        let _ = until_ok(PATIENCE, || if pids(&self.path).is_empty() { Ok(()) } else { Err(()) });
+        ended
+    }
 }
 
 fn processes(machine: &Machine<'_>, cgroup: &Path) -> Vec<Holder> {
@@ -76,28 +101,6 @@ fn processes(machine: &Machine<'_>, cgroup: &Path) -> Vec<Holder> {
 fn pids(cgroup: &Path) -> Vec<u32> {
     let text = std::fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
     text.lines().filter_map(|line| line.trim().parse().ok()).collect()
-}
-
-/// Ends the processes in this run's cgroups: engines that outlived their agent process would keep mounts and devices busy. Only
-/// this run's processes are in a cgroup that it created. Returns the process ids that it ended.
-pub(crate) fn end_processes(machine: &Machine<'_>, run: &RunId, entries: &[Entry]) -> Vec<u32> {
-    let mut ended = Vec::new();
-    for entry in entries {
-        let Act::MakeCgroup(made) = &entry.act else { continue };
-        // The cgroup's own undo reports one that isn't ours.
-        if !made.ours(machine, run).is_ok_and(|there| there) {
-            continue;
-        }
-        for pid in pids(&made.path) {
-            let target = i32::try_from(pid).ok().and_then(Pid::from_raw);
-            if target.is_some_and(|target| kill_process(target, Signal::KILL).is_ok()) {
-                ended.push(pid);
-            }
-        }
-        let gone = || if pids(&made.path).is_empty() { Ok(()) } else { Err(()) };
-        let _ = until_ok(PATIENCE, gone);
-    }
-    ended
 }
 
 /// Enables a controller for a cgroup's children (v2: their limits need it). Done and journalled only when it wasn't enabled
@@ -244,7 +247,7 @@ impl SetThrottle {
         let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         let is_device =
             self.device.split_once(':').is_some_and(|(major, minor)| number(major) && number(minor));
-        is_device && throttle::LIMITS.iter().any(|(file, none)| *file == name && *none == self.none)
+        is_device && LIMITS.iter().any(|(file, none)| *file == name && *none == self.none)
     }
 
     /// Whether a line shows this limit: the kernel prints all of a device's limits in one line, in its own order.

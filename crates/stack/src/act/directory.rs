@@ -1,10 +1,9 @@
 //! Directories: mount points, and our sub-directory in an existing directory.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::machine::Machine;
-use crate::volumes::guard;
 use crate::{holders, names};
 use device::{DirId, Emptied, GiveBackError, LentDir, LentIds};
 use record::printable::Shown as _;
@@ -81,7 +80,7 @@ impl Reversible for LendDir {
             Ok(true) => Ok(Undone::Done),
             Ok(false) => Ok(Undone::Nothing),
             Err(error @ GiveBackError::NotOurs { .. }) => Ok(Undone::Left(error.to_string())),
-            Err(error) => Err(guard(error)),
+            Err(error) => Err(ActError::guard(error)),
         }
     }
 }
@@ -168,7 +167,7 @@ fn given_back(emptied: Result<Emptied, GiveBackError>) -> Result<Undone, ActErro
             let why = "it is not there any more; if somebody moved it, remove it where it is now";
             Ok(Undone::Left(why.to_owned()))
         }
-        Err(error) => Err(guard(error)),
+        Err(error) => Err(ActError::guard(error)),
     }
 }
 

@@ -1,7 +1,8 @@
 //! LVM: physical volumes, their volume group, and changes to it.
 
 use super::device_ref::DeviceRef;
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
+use super::lvm_command::{LvmCommand, Pv};
 use super::mapper;
 use super::wipe;
 use crate::error::ActError;
@@ -23,17 +24,6 @@ pub struct MakeGroup {
     pub pvs: Vec<Pv>,
 }
 
-/// A physical volume to create.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pv {
-    /// The device.
-    pub device: DeviceRef,
-    /// The UUID that we chose, in LVM's spelling.
-    pub uuid: String,
-    /// Its tag.
-    pub tag: Option<String>,
-}
-
 /// Runs one LVM command on our group. The undo removes all devices of the group; its metadata goes with the group. If a layer
 /// above uses the volume already, that layer is undone only later: then the undo is left to the acts that created the group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,33 +39,6 @@ pub struct ChangeGroup {
     /// Whether a layer above may already use the volume.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_use: bool,
-}
-
-/// The LVM commands that we use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LvmCommand {
-    Pvcreate,
-    Pvchange,
-    Vgcreate,
-    Lvcreate,
-    Lvconvert,
-    Lvextend,
-}
-
-impl LvmCommand {
-    /// The name of the program.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pvcreate => "pvcreate",
-            Self::Pvchange => "pvchange",
-            Self::Vgcreate => "vgcreate",
-            Self::Lvcreate => "lvcreate",
-            Self::Lvconvert => "lvconvert",
-            Self::Lvextend => "lvextend",
-        }
-    }
 }
 
 impl fmt::Display for MakeGroup {

@@ -1,8 +1,8 @@
 //! Exports one of our directories, to this machine or to one other. Changes only the kernel server's export table
 //! (/var/lib/nfs/etab, by exportfs), never /etc/exports.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
-use super::{nfs_clients, nfs_server};
+use super::doing::{Doing, Reversible, Undoing, Undone};
+use super::{nfs_clients, nfs_threads};
 use crate::error::ActError;
 use crate::machine::Machine;
 use crate::names;
@@ -134,7 +134,7 @@ impl ExportNfs {
 fn until_it_listens(machine: &Machine<'_>) {
     let begun = Instant::now();
     let proc = &machine.roots.proc;
-    while nfs_server::threads(proc) > 0 && !listens(proc) && begun.elapsed() < LISTENS_WITHIN {
+    while nfs_threads::threads(proc) > 0 && !listens(proc) && begun.elapsed() < LISTENS_WITHIN {
         std::thread::sleep(PAUSE);
     }
 }
@@ -143,7 +143,7 @@ fn until_it_listens(machine: &Machine<'_>) {
 /// entry that a busy mountd adds late would keep a file system busy for half an hour.
 pub(super) fn forget(machine: &Machine<'_>) {
     let proc = &machine.roots.proc;
-    if nfs_server::threads(proc) > 0 && listens(proc) {
+    if nfs_threads::threads(proc) > 0 && listens(proc) {
         // If this fails, the following unmount reports that the file system is busy.
         let _ = machine.runner.run(&Invocation::new(Tool::Exportfs).arg("-f"));
     }

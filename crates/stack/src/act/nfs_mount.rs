@@ -1,6 +1,6 @@
 //! Mounts an export of ours, from this machine or from another.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::nfs_call;
 use super::nfs_export::{is_loopback, loopback};
 use super::retry::{PATIENCE, until_ok};
@@ -189,7 +189,7 @@ impl MountNfs {
     /// Whether the server can take writes.
     fn is_served(&self, machine: &Machine<'_>) -> bool {
         if self.is_from_itself() {
-            return super::nfs_server::threads(&machine.roots.proc) > 0;
+            return super::nfs_threads::threads(&machine.roots.proc) > 0;
         }
         nfs_call::answers(&self.server, self.port)
     }

@@ -1,8 +1,9 @@
 //! The kernel's NFS server, where it doesn't run: systemd starts it with all that it needs, and the undo stops every unit that
 //! wasn't active before.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::nfs_export;
+use super::nfs_threads::{threads, threads_file};
 use crate::error::ActError;
 use crate::machine::Machine;
 use crate::mounts;
@@ -10,11 +11,8 @@ use host::{Invocation, Tool};
 use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-/// For how long the server may hold a directory that is no longer exported.
-const LETS_GO_WITHIN: Duration = Duration::from_secs(30);
 /// The unit to start.
 const SERVER: &str = "nfs-server.service";
 /// The units that Debian starts along with it, in the order of stopping.
@@ -152,25 +150,9 @@ fn among(said: &str) -> Vec<String> {
     pairs.filter(|(_, state)| running(state)).map(|(unit, _)| (*unit).to_owned()).collect()
 }
 
-/// The number of NFS server threads; 0 where the server isn't running or the kernel has none.
-pub(crate) fn threads(proc: &Path) -> u32 {
-    let text = std::fs::read_to_string(threads_file(proc)).unwrap_or_default();
-    text.trim().parse().unwrap_or(0)
-}
-
-/// How long the server may keep a file system that it exported; more than `usual` where one runs. It forgets an export at some
-/// later time, and shows nowhere what it still holds.
-pub(crate) fn patience(proc: &Path, usual: Duration) -> Duration {
-    if threads(proc) > 0 { usual.max(LETS_GO_WITHIN) } else { usual }
-}
-
-pub(crate) fn threads_file(proc: &Path) -> PathBuf {
-    proc.join("fs/nfsd/threads")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{UNITS, among, threads};
+    use super::{UNITS, among};
 
     #[test]
     fn what_runs_is_told_by_the_states_in_order() {
@@ -179,15 +161,5 @@ mod tests {
         let said = format!("{}\n", states.join("\n"));
         assert_eq!(among(&said), ["nfs-mountd.service", "proc-fs-nfsd.mount"]);
         assert!(among("").is_empty());
-    }
-
-    #[test]
-    fn a_server_that_is_not_there_has_no_threads() {
-        let proc = tempfile::tempdir().unwrap();
-        assert_eq!(threads(proc.path()), 0);
-        let dir = proc.path().join("fs/nfsd");
-        std::fs::create_dir_all(&dir).unwrap();
-        std::fs::write(dir.join("threads"), "8\n").unwrap();
-        assert_eq!(threads(proc.path()), 8);
     }
 }

@@ -1,7 +1,7 @@
 //! Finds and unmounts the mounts at one of our mount points.
 
 use super::nfs_export;
-use super::nfs_server::patience;
+use super::nfs_threads::patience;
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::holders;

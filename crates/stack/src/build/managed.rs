@@ -3,7 +3,8 @@
 use super::{Builder, Stop, Top, Under};
 use crate::act::Act;
 use crate::act::device_ref::DeviceRef;
-use crate::act::lvm::{ChangeGroup, MakeGroup, Pv};
+use crate::act::lvm::{ChangeGroup, MakeGroup};
+use crate::act::lvm_command::Pv;
 use crate::act::md::{MakeArray, free_number, in_sync};
 use crate::cache::Cache;
 use crate::error::ActError;

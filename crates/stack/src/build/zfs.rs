@@ -6,12 +6,13 @@ use crate::act::arc::{self, SetArcMax};
 use crate::act::device_ref::DeviceRef;
 use crate::act::pool::CreatePool;
 use crate::act::zfs_fuse::{StartZfsFuse, daemons};
+use crate::error::ActError;
 use crate::journal::set_by_another;
 use crate::layer::zfs;
 use crate::machine::Machine;
 use crate::names;
 use crate::pool::{Pool, Served, kernel_zfs};
-use crate::volumes::{Failed, guard};
+use crate::volumes::Failed;
 use device::{Claimed, Refusal, Roots};
 use host::{Invocation, Tool};
 use record::knobs::Setting;
@@ -51,7 +52,8 @@ impl Builder<'_> {
     ) -> Result<(), Stop> {
         for claimed in self.claimed().iter().filter(|claimed| claimed.backing().is_none()) {
             let done = act(claimed, self.machine.roots);
-            done.map_err(guard).map_err(Failed::at(format!("{doing} {}", claimed.path().shown())))?;
+            done.map_err(ActError::guard)
+                .map_err(Failed::at(format!("{doing} {}", claimed.path().shown())))?;
         }
         Ok(())
     }
@@ -133,7 +135,7 @@ impl Builder<'_> {
         let path = arc::parameter(self.machine);
         let own = self.journal.run().clone();
         if let Some(run) = set_by_another(self.machine, &own, &path) {
-            let taken = crate::error::ActError::KnobTaken { path, run };
+            let taken = ActError::KnobTaken { path, run };
             return Err(Failed::at("limit ARC")(taken).into());
         }
         let act = SetArcMax::reading(self.machine, bytes).map_err(Failed::at("limit ARC"))?;

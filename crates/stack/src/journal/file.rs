@@ -1,10 +1,10 @@
 //! The journal of one run, open for changes.
 
 use super::line::{Content, Entry, FORMAT, JournalLine, parse};
-use super::replay::{UndoReport, undo_entries};
 use crate::act::{Act, Doing};
 use crate::error::{ActError, JournalError, UndoError};
 use crate::machine::{Machine, Phase, Point};
+use crate::sync::sync_dir;
 use host::StateAccess;
 use record::id::RunId;
 use std::fs::{DirBuilder, File, TryLockError};
@@ -76,7 +76,7 @@ impl Journal {
         create: bool,
     ) -> Result<Option<Self>, JournalError> {
         if machine.state_dir.exists() {
-            device::only_ours_in(machine.state_dir).map_err(|source| JournalError::Unsafe { source })?;
+            host::only_ours_in(machine.state_dir).map_err(|source| JournalError::Unsafe { source })?;
         }
         let path = machine.journal_dir().join(format!("{run}.jsonl"));
         let end = Instant::now() + LOCK_OUTLIVES;
@@ -187,31 +187,8 @@ impl Journal {
         }
     }
 
-    /// Undoes all acts since the mark, newest first.
-    ///
-    /// # Errors
-    /// When some acts could not be undone; they stay in the journal.
-    pub fn undo_to(&mut self, machine: &Machine<'_>, mark: Mark) -> Result<UndoReport, UndoError> {
-        self.undo_without(machine, mark, None)
-    }
-
-    /// The same, without a disk that won't come back.
-    pub(super) fn undo_without(
-        &mut self,
-        machine: &Machine<'_>,
-        mark: Mark,
-        given_up: Option<&str>,
-    ) -> Result<UndoReport, UndoError> {
-        let entries: Vec<Entry> = self.open.iter().filter(|entry| entry.step >= mark.0).cloned().collect();
-        undo_entries(machine, self, &entries, given_up)
-    }
-
-    /// Undoes all acts that are left and removes the journal.
-    ///
-    /// # Errors
-    /// When some acts could not be undone; they stay, and so does the journal.
-    pub fn undo_all(mut self, machine: &Machine<'_>) -> Result<(), UndoError> {
-        self.undo_to(machine, Mark(0))?;
+    /// Removes the journal, in which no act is left. Lines that can't be read keep it.
+    pub(super) fn remove(mut self, machine: &Machine<'_>) -> Result<(), UndoError> {
         if let Some(error) = self.corrupt.pop() {
             return Err(UndoError::Journal { run: self.run, source: error });
         }
@@ -284,8 +261,4 @@ fn is_still(file: &File, path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
 }

@@ -6,9 +6,8 @@ mod orphans;
 mod owner;
 mod replay;
 
+pub(crate) use file::LOCK_OUTLIVES;
 pub use file::{Journal, Mark};
-pub(crate) use file::{LOCK_OUTLIVES, sync_dir};
-pub(crate) use line::Entry;
 pub(crate) use orphans::outlast;
 pub(crate) use owner::set_by_another;
 pub use owner::{Leftover, leftovers, undo_run, undo_run_without};

@@ -4,7 +4,7 @@ use super::file::{Journal, Mark};
 use super::line::parse;
 use super::orphans;
 use super::replay::UndoReport;
-use crate::act::{Act, cgroup};
+use crate::act::Act;
 use crate::error::{JournalError, UndoError};
 use crate::machine::Machine;
 use record::id::RunId;
@@ -79,7 +79,11 @@ pub fn undo_run_without(
     let Some(mut journal) = locked.map_err(|source| UndoError::Journal { run: run.clone(), source })? else {
         return Ok(UndoReport::nothing(run));
     };
-    let mut ended = cgroup::end_processes(machine, run, journal.entries());
+    let cgroups = journal.entries().iter().filter_map(|entry| match &entry.act {
+        Act::MakeCgroup(made) => Some(made),
+        _ => None,
+    });
+    let mut ended: Vec<u32> = cgroups.flat_map(|made| made.end_processes(machine, run)).collect();
     if let Some(owner) = journal.last_owner() {
         let outlived = orphans::wait(machine, owner);
         ended.extend(outlived.map_err(|left| UndoError::AtWork { run: run.clone(), left })?);

@@ -1,6 +1,6 @@
 //! Undoes the acts of a journal, newest first, as far as possible.
 
-use super::file::Journal;
+use super::file::{Journal, Mark};
 use super::line::Entry;
 use crate::act::loop_device::{AttachLoop, stay_gone};
 use crate::act::{Act, Undoing, Undone};
@@ -68,9 +68,40 @@ impl UndoReport {
     }
 }
 
+impl Journal {
+    /// Undoes all acts since the mark, newest first.
+    ///
+    /// # Errors
+    /// When some acts could not be undone; they stay in the journal.
+    pub fn undo_to(&mut self, machine: &Machine<'_>, mark: Mark) -> Result<UndoReport, UndoError> {
+        self.undo_without(machine, mark, None)
+    }
+
+    /// The same, without a disk that won't come back.
+    pub(super) fn undo_without(
+        &mut self,
+        machine: &Machine<'_>,
+        mark: Mark,
+        given_up: Option<&str>,
+    ) -> Result<UndoReport, UndoError> {
+        let since = self.entries().iter().filter(|entry| entry.step >= mark.0);
+        let entries: Vec<Entry> = since.cloned().collect();
+        undo_entries(machine, self, &entries, given_up)
+    }
+
+    /// Undoes all acts that are left and removes the journal.
+    ///
+    /// # Errors
+    /// When some acts could not be undone; they stay, and so does the journal.
+    pub fn undo_all(mut self, machine: &Machine<'_>) -> Result<(), UndoError> {
+        self.undo_to(machine, Mark(0))?;
+        self.remove(machine)
+    }
+}
+
 /// Undoes these entries. After a failed step, the older ones are still tried: each checks by itself that nothing rests on what it
 /// removes.
-pub(super) fn undo_entries(
+fn undo_entries(
     machine: &Machine<'_>,
     journal: &mut Journal,
     entries: &[Entry],

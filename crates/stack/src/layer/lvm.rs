@@ -1,6 +1,6 @@
 //! LVM: the arguments of its commands.
 
-use crate::act::lvm::{LvmCommand, Pv};
+use crate::act::lvm_command::{LvmCommand, Pv};
 use record::lvm::{CacheForm, CacheKind, Lvm, LvmCache, LvmLayout, Resync};
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! The record of the last provisioning on this machine, with its boot id.
 
-use super::ProvisionError;
-use crate::journal::{LOCK_OUTLIVES, sync_dir};
+use super::error::ProvisionError;
+use crate::journal::LOCK_OUTLIVES;
+use crate::sync::sync_dir;
 use host::StateAccess;
 use record::provision::{ProvisionStep, Provisioned};
 use record::version::FormatVersion;

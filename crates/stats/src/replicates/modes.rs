@@ -79,7 +79,7 @@ fn null_distribution(n: usize) -> Arc<[f64]> {
     static DRAWN: LazyLock<Mutex<BTreeMap<usize, Arc<[f64]>>>> = LazyLock::new(Mutex::default);
     let mut drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(drawn.entry(n).or_insert_with(|| {
-        let mut random = Random(n as u64);
+        let mut random = Random::new(n as u64);
         let mut shares: Vec<f64> = (0..DRAWS)
             .map(|_| {
                 let mut sample: Vec<f64> = (0..n).map(|_| random.uniform()).collect();

@@ -53,7 +53,7 @@ fn equal_cells_are_not_told_apart_and_unequal_ones_are() {
     for (name, asked) in asked {
         for factor in [1.0, 1.02, 1.05, 1.2] {
             let rule = StopRule::new(asked, 0.95).unwrap();
-            let mut random = Random(11);
+            let mut random = Random::new(11);
             let (mut apart, mut equal, mut covers, mut rounds) = (0, 0, 0, 0);
             for _ in 0..n {
                 let (pairs, low, high, decision) = pairs_until(&rule, factor, &mut random);
@@ -89,7 +89,7 @@ fn equal_cells_are_not_told_apart_and_unequal_ones_are() {
 fn a_family_of_equal_cells_holds_its_level() {
     let n = repetitions(1000);
     for (k, rounds) in [(2, 5), (4, 6), (8, 6)] {
-        let mut random = Random(21);
+        let mut random = Random::new(21);
         let mut families = 0;
         for _ in 0..n {
             let cells = cells(&vec![1.0; k], rounds, &mut random);
@@ -116,7 +116,7 @@ fn the_set_holds_the_best() {
     ];
     for (name, factors) in &fields {
         for rounds in [4, 6, 12] {
-            let mut random = Random(31);
+            let mut random = Random::new(31);
             let (mut held, mut left, mut bounded) = (0, 0, 0);
             for _ in 0..n {
                 let cells = cells(factors, rounds, &mut random);
@@ -146,7 +146,7 @@ fn the_set_holds_the_best() {
 fn what_is_excluded_is_not_there() {
     let n = repetitions(4000);
     for (seed, factor) in [(41, 1.0), (42, 1.03), (43, 0.9)] {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut wrong = 0;
         for _ in 0..n {
             let pairs: Vec<(f64, f64)> = (0..6)
@@ -171,7 +171,7 @@ fn half_of_the_error_pays_for_the_looks() {
     for (seed, asked) in (61..).zip(rules) {
         for factor in [1.0, 1.03] {
             let rule = StopRule::new(asked, 0.95).unwrap();
-            let mut random = Random(seed);
+            let mut random = Random::new(seed);
             let (mut apart, mut covers) = (0, 0);
             for _ in 0..n {
                 let (pairs, ..) = pairs_until(&rule, factor, &mut random);
@@ -213,7 +213,7 @@ fn what_time_does_to_all_cells_cancels_within_rounds() {
     for (seed, rho) in (101..).zip([0.3, 0.6, 0.9, 0.98]) {
         for width in [0.05, 0.025] {
             let rule = StopRule::new(Asked::HalfWidth(width), 0.95).unwrap();
-            let mut random = Random(seed);
+            let mut random = Random::new(seed);
             let (mut apart, mut covers, mut rounds) = (0, 0, 0);
             for _ in 0..n {
                 let mut next = wandering(1.0, rho, &mut random);
@@ -253,7 +253,7 @@ fn trimmed_rules_hold_their_level() {
         let far = if random.uniform() < 0.06 { 8.0 } else { 1.0 };
         far * 0.02 * normal(random)
     };
-    let mut random = Random(111);
+    let mut random = Random::new(111);
     let (mut mean_covers, mut covers, mut apart) = (0, 0, 0);
     let (narrow, told) = (Asked::HalfWidth(0.01), Asked::Told { margin: 0.01 });
     let rule = |asked| StopRule::new(asked, 0.95).unwrap().trimmed(Some(0.1));
@@ -303,7 +303,7 @@ fn unpaired_ratios_hold_their_level_and_see_differences() {
         (73, (3, 3), (0.02, 0.02)),
         (74, (10, 10), (0.02, 0.02)),
     ] {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (mut covers, mut wrong, mut seen) = (0, 0, 0);
         for _ in 0..n {
             let mut pair = |factor| -> RatioEstimate {
@@ -342,7 +342,7 @@ fn the_gate_errs_in_five_percent_at_most() {
     let mut table =
         Table::new("80-gate.md", "The gate, margin 5 %, 6 rounds of 2 % noise in each run", &columns);
     for (seed, factor) in (81..).zip([1.0, 0.98, 0.95, 0.90, 0.85]) {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (mut regressions, mut passes) = (0, 0);
         for _ in 0..n {
             let estimates: Vec<RatioEstimate> = (0..12)
@@ -383,7 +383,7 @@ fn the_gate_errs_in_five_percent_at_most() {
 #[test]
 fn trimmed_pairs_and_paired_quotients_cover() {
     let n = repetitions(3000);
-    let mut random = Random(91);
+    let mut random = Random::new(91);
     let (mut trimmed, mut quotients) = (0, 0);
     for _ in 0..n {
         let pairs: Vec<(f64, f64)> = (0..12)

@@ -152,7 +152,7 @@ fn a_fifth_of_the_usual_time_at_typical_noise() {
     let mut table = Table::new("70-device-time.md", title, &columns);
     for (name, storage) in storages {
         for (protocol, run) in protocols {
-            let mut random = Random(51);
+            let mut random = Random::new(51);
             let (mut covers, mut narrow, mut seconds) = (0, 0, 0.0);
             for _ in 0..n {
                 let end = run(storage, &mut random);

@@ -25,7 +25,7 @@ fn centres_cover_at_every_number() {
         for noise in [Noise::Normal, Noise::Laplace, Noise::HeavyTail, Noise::Uniform, Noise::Discrete] {
             let mut cells = vec![name.to_owned(), format!("{noise:?}")];
             for trials in [3, 6, 12, 25] {
-                let mut random = Random(trials as u64);
+                let mut random = Random::new(trials as u64);
                 let mut next = noise.rounds(3.0, &mut random);
                 let mut held = 0;
                 for _ in 0..n {
@@ -52,7 +52,7 @@ fn centres_cover_at_every_number() {
 fn the_quotient_covers_the_true_ratio() {
     let n = repetitions(3000);
     for (seed, a, b, spreads) in [(1, 6, 6, (3.0, 3.0)), (2, 4, 9, (1.0, 8.0)), (3, 3, 3, (10.0, 10.0))] {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut held = 0;
         for _ in 0..n {
             let top: Vec<f64> = (0..a).map(|_| 200.0 + spreads.0 * normal(&mut random)).collect();
@@ -70,7 +70,7 @@ fn the_quotient_covers_the_true_ratio() {
 fn the_anytime_interval_never_misses_in_nineteen_of_twenty_runs() {
     let n = repetitions(1000);
     let (mut ever, mut plain_ever) = (0, 0);
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for _ in 0..n {
         let mut samples = Vec::new();
         let (mut missed, mut plain_missed) = (false, false);

@@ -19,7 +19,7 @@ fn nothing_is_raised_by_independent_trials() {
     let n = repetitions(600);
     for noise in [Noise::Normal, Noise::Uniform, Noise::Laplace] {
         for rounds in [6, 9, 14] {
-            let mut random = Random(rounds as u64);
+            let mut random = Random::new(rounds as u64);
             let (mut trends, mut serial, mut modes, mut all, mut first, mut apart) = (0, 0, 0, 0, 0, 0);
             for _ in 0..n {
                 let x = samples(noise, rounds, &mut random);
@@ -77,7 +77,7 @@ fn doubts_are_raised_where_there_is_reason() {
     for (name, noise, doubt, is, least_at_12) in cases {
         let mut cells = vec![name.to_owned(), doubt.to_owned()];
         for rounds in [6, 8, 12, 20] {
-            let mut random = Random(61);
+            let mut random = Random::new(61);
             let mut raised = 0;
             for _ in 0..n {
                 let x = samples(noise, rounds, &mut random);
@@ -98,7 +98,7 @@ fn doubts_are_raised_where_there_is_reason() {
 fn autocorrelation_is_corrected_for_its_bias() {
     let n = repetitions(300);
     for (rho, tolerance) in [(0.0, 0.08), (0.3, 0.12)] {
-        let mut random = Random(71);
+        let mut random = Random::new(71);
         let mut sum = 0.0;
         for _ in 0..n {
             let mut state = normal(&mut random);
@@ -121,7 +121,7 @@ fn autocorrelation_is_corrected_for_its_bias() {
 fn the_machines_drift_is_seen_over_its_cells() {
     let n = repetitions(300);
     for (step, least, most) in [(0.0, 0.0, 0.05 + slack(0.05, n)), (0.5, 0.5, 1.0)] {
-        let mut random = Random(111);
+        let mut random = Random::new(111);
         let (mut together, mut alone) = (0, 0);
         for _ in 0..n {
             let cells: Vec<Vec<Option<f64>>> = (0..8)

@@ -24,7 +24,7 @@ fn steps_are_seen_and_wandering_is_not() {
     let mut table = Table::new("90-changes.md", "Changes of level at 5 %, seconds with 5 % noise", &columns);
     for rho in [0.0, 0.3, 0.6] {
         for seconds in [30, 60, 120] {
-            let mut random = Random(81);
+            let mut random = Random::new(81);
             let mut cells = vec![rho.to_string(), seconds.to_string()];
             let mut near = 0;
             for step in [0.0, 10.0, 20.0] {
@@ -59,7 +59,7 @@ fn steps_are_seen_and_wandering_is_not() {
 #[test]
 fn two_rates_are_located_and_covered() {
     let n = repetitions(400);
-    let mut random = Random(91);
+    let mut random = Random::new(91);
     let (mut seen, mut near, mut before, mut after) = (0, 0, 0, 0);
     for _ in 0..n {
         let mut x = series(0.3, 90, &mut random);
@@ -79,7 +79,7 @@ fn two_rates_are_located_and_covered() {
 fn the_mean_of_a_series_is_covered() {
     let n = repetitions(1000);
     for rho in [0.0, 0.5] {
-        let mut random = Random(101);
+        let mut random = Random::new(101);
         let mut held = 0;
         for _ in 0..n {
             let mut state = normal(&mut random);

@@ -46,7 +46,7 @@ fn the_level_holds_for_every_spread() {
     );
     for (confidence, first) in [(0.95, 4), (0.95, 6), (0.95, 10), (0.8, 6), (0.9, 6), (0.99, 6)] {
         let rule = StopRule::new(Asked::HalfWidth(0.05), confidence).unwrap().with_min_rounds(first);
-        let mut random = Random(u64::from(first));
+        let mut random = Random::new(u64::from(first));
         let mut least = (2.0, 0.0, 0.0);
         let mut easy = 0.0;
         for spread in [0.2, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0, 12.5, 15.0] {
@@ -86,7 +86,7 @@ fn a_budget_that_is_raised_after_the_first_look_keeps_the_level() {
     let n = repetitions(1000);
     let rule = five_percent();
     let over = [Allowance { resource: Resource::Rounds, rounds_left: 0 }];
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     for spread in [2.0, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0] {
         let mut covered = 0.0;
         for _ in 0..n {
@@ -160,7 +160,7 @@ fn coverage_by_noise() {
     );
     for (name, noise, must) in MODELS {
         for spread in [2.0, 5.0, 10.0] {
-            let mut random = Random(spread as u64);
+            let mut random = Random::new(spread as u64);
             let (mut covers, mut doubted, mut either, mut rounds) = (0, 0, 0, 0);
             let (mut plain_covers, mut plain_rounds, mut seen_covers, mut seen_rounds) = (0, 0, 0, 0);
             for repetition in 0..n {
@@ -239,7 +239,7 @@ fn candidates_for_the_rule() {
     for (name, first, rule) in candidates {
         let mut cells = vec![name.to_owned(), first.to_string()];
         for spread in [2.0, 4.0, 6.0, 10.0] {
-            let mut random = Random(9);
+            let mut random = Random::new(9);
             let (mut covered, mut rounds) = (0.0, 0);
             for _ in 0..n {
                 let mut trials: Vec<f64> = Vec::new();

@@ -1,21 +1,20 @@
 //! The best stack by price: the performance per unit of money a month.
 
-use super::Question;
+use super::question::Question;
 use crate::derived::scaled;
-use record::judged::{Answer, CellView, Metric};
+use record::judged::{CellView, Metric};
 use record::plan::Plan;
 
 /// Hours per month: 365 days of 24 hours, divided by 12.
 const HOURS_PER_MONTH: f64 = 730.0;
 
-/// The answer by price. `None` if prices add nothing: fewer than two cells have one, all cells cost the same, the workload's metric is
-/// better low, or the experiment derives a figure from prices itself.
-pub(super) fn answer(
+/// The question by price, and the cells with their performance per price. `None` if prices add nothing: fewer than two cells have one,
+/// all cells cost the same, the workload's metric is better low, or the experiment derives a figure from prices itself.
+pub(super) fn question<'a>(
     plan: &Plan,
-    main: &Question<'_>,
+    main: &Question<'a>,
     rivals: &[&CellView],
-    void: &[&CellView],
-) -> Option<Answer> {
+) -> Option<(Question<'a>, Vec<CellView>)> {
     let own = plan.derived.iter().any(|d| d.expression.contains("price"));
     let metric = main.metric.as_str();
     if own || !main.direction.is_higher() {
@@ -33,7 +32,7 @@ pub(super) fn answer(
     if priced.iter().all(|(price, _)| *price == first) {
         return None;
     }
-    let cells: Vec<&CellView> = priced.iter().map(|(_, cell)| cell).collect();
+    let cells = priced.into_iter().map(|(_, cell)| cell).collect();
     let money = plan.prices.currency.as_deref().unwrap_or("money");
     let question = Question {
         workload: main.workload,
@@ -44,7 +43,7 @@ pub(super) fn answer(
         seconds: main.seconds,
         findings: main.findings,
     };
-    question.answer(&cells, void)
+    Some((question, cells))
 }
 
 fn name(metric: &str) -> String {

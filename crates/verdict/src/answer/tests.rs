@@ -24,7 +24,7 @@ fn only(view: &RunView) -> &Answer {
 
 /// I/Os in 20 s, by round. The rounds vary by a fifth for all cells alike, and by `noise` for each cell itself.
 fn rounds(factor: f64, noise: f64, n: u32, seed: u64) -> Vec<u64> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let round = |i: u32| {
         let common = 1.0 + 0.2 * f64::from(i % 3) / 2.0;
         let own = 1.0 + noise * (2.0 * random.uniform() - 1.0);

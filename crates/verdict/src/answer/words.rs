@@ -1,6 +1,6 @@
 //! Answers in words.
 
-use super::{Match, Question};
+use super::question::{Match, Question};
 use crate::figures::{percent, range, with_unit};
 use crate::pairing::{FamilyMember, exclusion, rounded_up, times};
 use record::id::CellId;

@@ -1,6 +1,7 @@
 //! Whether a run is worse than its baseline by more than a margin.
 
-use super::{Judged, Wanted, measured_between};
+use super::judged::{Judged, Wanted};
+use super::measured_between;
 use crate::figures::{counted, percent};
 use crate::pairing::{FamilyMember, Level};
 use record::comparison::{Absence, Comparison, ComparisonLine, Gate, LeftOut, Passage};

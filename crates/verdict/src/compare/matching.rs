@@ -1,6 +1,6 @@
 //! Finds the same cell in two runs.
 
-use super::name;
+use super::judged::name;
 use record::comparison::{Absence, LeftOut};
 use record::judged::{CellView, RunView};
 

@@ -1,6 +1,6 @@
 //! Differences between two plans: workloads, stacks, and the way of measuring.
 
-use super::Judged;
+use super::judged::Judged;
 use record::comparison::{Difference, DifferenceOf};
 use record::finding::Severity;
 use record::id::CellId;

@@ -1,6 +1,8 @@
 //! Comparisons of runs with known truth.
 
-use super::{Judged, Wanted, between, gate, other_machine, within};
+use super::gate::gate;
+use super::judged::{Judged, Wanted};
+use super::{between, other_machine, within};
 use crate::run_tests::{cell, run_with};
 use record::comparison::{Absence, Comparison, DifferenceOf, Passage};
 use record::finding::Severity;

@@ -1,6 +1,6 @@
 //! Whether a cache explains a trend over the rounds.
 
-use super::over_rounds::{CellRounds, Round};
+use super::rounds::{CellRounds, Round};
 use crate::figures::percent;
 use record::workload::CacheStart;
 

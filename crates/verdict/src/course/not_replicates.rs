@@ -3,12 +3,12 @@
 use super::cache::{remedy, warming};
 use super::machine::Drift;
 use super::order::{Log, Suspect};
-use super::over_rounds::{CellRounds, Round};
+use super::rounds::{CellRounds, Round};
 use super::shape::{count, mean};
 use super::words::rates;
-use crate::cell::number;
-use crate::detect::WORTH_SAYING;
+use crate::detected::WORTH_SAYING;
 use crate::figures::{percent, rate, with_unit};
+use crate::span::number;
 use record::finding::{Claim, Finding, Severity};
 use record::plan::Measure;
 use stats::{Autocorrelation, TwoModes};

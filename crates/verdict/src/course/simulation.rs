@@ -1,6 +1,7 @@
 //! Simulations: the rate of false alarms for clean rounds and trials, and the rate of detection for others. Seeds are fixed.
 
-use super::over_rounds::{CellRounds, over_rounds};
+use super::over_rounds::over_rounds;
+use super::rounds::CellRounds;
 use super::shape::{Shape, shape};
 use super::tests::measure;
 use crate::generator as random;
@@ -45,7 +46,7 @@ fn clean_runs_have_no_findings() {
     ] {
         let tailed = matches!(noise, Noise::Discrete | Noise::Laplace | Noise::HeavyTail | Noise::Stalls);
         for (rounds, spread) in [(6, 5.0), (6, 10.0), (12, 5.0), (30, 5.0)] {
-            let mut random = Random(rounds as u64);
+            let mut random = Random::new(rounds as u64);
             let (mut alarms, mut claims) = (0, Vec::new());
             for _ in 0..RUNS {
                 let found = judged(&cells(noise, spread, rounds, &mut random));
@@ -73,7 +74,7 @@ fn one_bad_cell_among_twenty_is_named() {
         (Noise::Autocorrelated(0.9), 30, Claim::Autocorrelated, 0.4),
     ];
     for (noise, rounds, claim, least) in cases {
-        let mut random = Random(7);
+        let mut random = Random::new(7);
         let (mut named, mut others) = (0, 0);
         for _ in 0..RUNS {
             let mut run = cells(Noise::Normal, 2.0, rounds, &mut random);
@@ -91,7 +92,7 @@ fn one_bad_cell_among_twenty_is_named() {
 #[test]
 fn what_all_cells_share_is_said_once() {
     const RUNS: u32 = 40;
-    let mut random = Random(9);
+    let mut random = Random::new(9);
     let (mut machine, mut single) = (0, 0);
     for _ in 0..RUNS {
         let found = judged(&cells(Noise::Drift(0.5), 2.0, 12, &mut random));
@@ -132,7 +133,7 @@ fn poisson(random: &mut Random) -> f64 {
 #[test]
 fn steady_trials_raise_no_alarm() {
     const TRIALS: u32 = 600;
-    let mut random = Random(17);
+    let mut random = Random::new(17);
     let mut alarms = Vec::new();
     // Spread, and autocorrelation at a tenth of a second; 0.95 there is still 0.6 at a second.
     for (spread, rho) in [(20.0, 0.0), (10.0, 0.3), (10.0, 0.8), (5.0, 0.95)] {
@@ -162,7 +163,7 @@ fn steady_trials_raise_no_alarm() {
 #[test]
 fn unsteady_trials_are_seen_through_the_noise_of_few_ios() {
     const TRIALS: u32 = 300;
-    let mut random = Random(23);
+    let mut random = Random::new(23);
     let mut seen = |factor: fn(u32) -> f64, disturbed: bool, is: fn(&Shape) -> bool| {
         let mut seen = 0;
         for _ in 0..TRIALS {
@@ -196,7 +197,7 @@ fn place(shape: &Shape) -> (u8, usize) {
 #[test]
 fn steady_noisy_wandering_and_trending_trials_have_no_episodes() {
     const TRIALS: u32 = 400;
-    let mut random = Random(31);
+    let mut random = Random::new(31);
     let mut alarms = BTreeMap::new();
     for (steps, shortest) in [(30, 2), (60, 4), (100, 2), (200, 4)] {
         for kind in [
@@ -261,7 +262,7 @@ fn pairs_several_pairs_and_periods_are_found_where_they_are() {
         ("a period", 60, |i| if i % 20 >= 10 && i % 20 < 15 { 0.4 } else { 1.0 }, 3, Some(20.0)),
         ("a long period", 200, |i| if i % 20 >= 10 && i % 20 < 15 { 0.4 } else { 1.0 }, 10, Some(20.0)),
     ];
-    let mut random = Random(37);
+    let mut random = Random::new(37);
     for (name, steps, level, episodes, period) in cases {
         for rho in [0.0, 0.5] {
             let (mut found, mut even) = (0, 0);

@@ -1,8 +1,9 @@
 //! A claim about write amplification.
 
-use super::{Detected, Scene, evidence};
 use crate::amplified::{Amplified, NAMED, declared};
+use crate::detected::{Detected, evidence};
 use crate::figures::{bytes, rate};
+use crate::scene::Scene;
 use record::finding::{Claim, Severity};
 
 /// The least amplification for a claim.

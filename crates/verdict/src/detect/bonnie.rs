@@ -1,8 +1,9 @@
 //! Claims about runs of Bonnie++.
 
-use super::{Detected, Scene, evidence};
+use crate::detected::{Detected, evidence};
 use crate::facts::Facts;
 use crate::figures::bytes;
+use crate::scene::Scene;
 use crate::span::float;
 use record::bonnie::BonnieAsk;
 use record::finding::{Claim, Severity};

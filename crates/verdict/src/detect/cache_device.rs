@@ -1,9 +1,10 @@
 //! Claims about LVM caches: their hits, their misses, and whether they were still filling.
 
-use super::{Detected, Scene, WORTH_SAYING, evidence};
 use crate::cache_device::{CacheUse, WritecacheUse};
+use crate::detected::{Detected, WORTH_SAYING, evidence};
 use crate::facts::Facts;
 use crate::figures::{bytes, percent, with_unit};
+use crate::scene::Scene;
 use crate::span::float;
 use record::finding::{Claim, Severity};
 use record::stack::Rebuild;

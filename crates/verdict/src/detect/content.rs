@@ -1,9 +1,8 @@
 //! Claims about the content of blocks: whether the storage kept the data.
 
-use super::{Detected, evidence};
-use crate::cell::number;
+use crate::detected::{Detected, evidence};
 use crate::figures::{bytes, counted};
-use crate::span::float;
+use crate::span::{float, number};
 use record::finding::{Claim, Finding, Severity};
 use record::judged::Checked;
 use record::plan::Cell;

@@ -1,6 +1,7 @@
 //! Departures of an engine from the requested workload.
 
-use super::{Detected, Scene, evidence};
+use crate::detected::{Detected, evidence};
+use crate::scene::Scene;
 use record::effective::job_sections;
 use record::finding::{Claim, Severity};
 use record::trial::Departure;

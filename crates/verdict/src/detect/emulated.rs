@@ -1,8 +1,9 @@
 //! Claims about lab guests: figures that show QEMU's speed, not a disk's or a processor's.
 
-use super::{Detected, Scene, evidence};
+use crate::detected::{Detected, evidence};
 use crate::figures::{rate, with_unit};
 use crate::limit;
+use crate::scene::Scene;
 use crate::span::float;
 use record::counter::BlockCounters;
 use record::emulated::KEPT_WITHIN;

@@ -1,17 +1,18 @@
-//! Whether the load generator, rather than the storage, was the limit: its own CPU time, and the evidence against that.
+//! The load generator as the limit, in words: what it means, what to change, and the figures.
 
-use super::Scene;
+use crate::detected;
 use crate::facts::Facts;
 use crate::figures::{bytes, percent, rate, with_unit};
-use crate::limit::{LIMIT_MET, asked_queue, device_queue, made_iops, nearest, rate_is_made, rates};
+use crate::scene::Scene;
 use crate::span::float;
+use crate::usage::generator::limit_share;
+use crate::usage::queue::{asked_queue, device_queue};
+use crate::usage::rate::{made_iops, rates};
 use record::copy::Copier;
 use record::environment::Ceiling;
 use record::workload::{Ask, EngineKind, Options};
 use std::collections::BTreeMap;
 
-/// If the devices hold this share of all I/Os that may be in flight, the generator waits for them.
-const QUEUE_FULL: f64 = 0.8;
 /// From this share of the ceiling on, this job would not have measured any storage faster.
 const NEAR_CEILING: f64 = 0.8;
 /// The least share of the time that the thread ran while the ceiling was measured.
@@ -22,55 +23,6 @@ const DEAR: f64 = 2.0;
 const DEEP: u32 = 32;
 /// From this block size on, larger blocks save little CPU time.
 const LARGE_BLOCK: u64 = 128 << 10;
-
-/// The share of the measured time that the generator's busiest thread ran, as the engine counted it, else as it was sampled; that of
-/// the whole engine if it is one job and threads weren't counted.
-pub(crate) fn busiest_thread(facts: &Facts<'_>) -> Option<f64> {
-    let window = facts.engine.window.seconds();
-    let told = facts.engine.generator.and_then(|cost| cost.busiest_thread_seconds);
-    if let Some(seconds) = told
-        && window > 0.0
-    {
-        return Some((seconds / window).clamp(0.0, 1.0));
-    }
-    let ticks = facts.span.grown(|s| s.engine?.busiest_thread_ticks);
-    let per_second = float(facts.trial.evidence.ticks_per_second);
-    let seconds = facts.span.seconds();
-    if let Some(ticks) = ticks
-        && per_second > 0.0
-        && seconds > 0.0
-    {
-        return Some((ticks / per_second / seconds).min(1.0));
-    }
-    let one_job = facts.options().is_some_and(|o| o.numjobs == 1);
-    let (user, system) = (facts.engine.cpu_user_share?, facts.engine.cpu_system_share?);
-    one_job.then_some((user + system).min(1.0))
-}
-
-/// Whether something rules the generator out, however busy the CPU was: it polls and uses all CPU by design, it made the requested
-/// rate, a volume was at its limit, or the devices held all I/Os that may be in flight.
-pub(super) fn is_acquitted(scene: &Scene<'_>) -> bool {
-    let facts = scene.facts;
-    polls(facts)
-        || rate_is_made(facts)
-        || limit_share(scene).is_some_and(|share| share >= LIMIT_MET)
-        || queue_share(facts).is_some_and(|share| share >= QUEUE_FULL)
-}
-
-fn polls(facts: &Facts<'_>) -> bool {
-    let set = |o: &Options, name: &str| o.other.get(name).is_some_and(|value| value != "0");
-    facts.all_options().iter().any(|o| ["hipri", "sqthread_poll"].iter().any(|name| set(o, name)))
-}
-
-/// The load as a share of the nearest limit of a device; `None` if there are no limits.
-fn limit_share(scene: &Scene<'_>) -> Option<f64> {
-    nearest(scene).map(|near| near.share())
-}
-
-fn queue_share(facts: &Facts<'_>) -> Option<f64> {
-    let asked = asked_queue(facts).filter(|depth| *depth > 0.0)?;
-    Some(device_queue(facts)? / asked)
-}
 
 /// The load compared with the ceiling that `doctor` measured on this machine.
 #[derive(Debug, Clone, Copy)]
@@ -221,7 +173,7 @@ pub(super) fn evidence(scene: &Scene<'_>) -> BTreeMap<String, f64> {
     let facts = scene.facts;
     let cost = facts.engine.generator;
     let height = height(scene);
-    super::evidence([
+    detected::evidence([
         ("generator_system_share", system_share(facts)),
         ("generator_cpu_ns_per_io", cost.and_then(|c| c.cpu_ns_per_io)),
         ("generator_user_instructions_per_io", cost.and_then(|c| c.user_instructions_per_io)),

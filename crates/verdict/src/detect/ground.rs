@@ -1,9 +1,11 @@
 //! Claims about the devices or files under the ground.
 
-use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::below::Below;
+use crate::detected::{Detected, WORTH_SAYING, by_share, evidence};
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
+use crate::scene::Scene;
+use crate::span::number;
 use record::finding::{Claim, Severity};
 use record::topology::is_memory_fs;
 
@@ -130,7 +132,7 @@ pub(super) fn double_caching(scene: &Scene<'_>) -> Option<Detected> {
         evidence: evidence([
             ("loop_read_bytes", host.loop_read),
             ("leaf_read_bytes", host.leaf_read),
-            ("loops_without_direct_io", Some(f64::from(crate::cell::number(host.loops.len())))),
+            ("loops_without_direct_io", Some(f64::from(number(host.loops.len())))),
         ]),
         text: format!(
             "{} caches its backing file in {} memory, even if the workload uses direct I/O; it is unknown whether this cache served anything.",

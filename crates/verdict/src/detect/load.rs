@@ -1,8 +1,9 @@
 //! Claims about other processes on the devices, and about I/O errors.
 
-use super::{Detected, Scene, evidence};
+use crate::detected::{Detected, evidence};
 use crate::figures::{bytes, counted, percent, rate};
 use crate::foreign_io::surplus;
+use crate::scene::Scene;
 use crate::span::float;
 use crate::{foreign, limit};
 use record::counter::OtherProcess;

@@ -1,8 +1,9 @@
 //! Claims about NFS mounts, on the machine that exports them or on another.
 
-use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
+use crate::detected::{Detected, WORTH_SAYING, by_share, evidence};
 use crate::figures::{bytes, percent};
 use crate::nfs::{Remote, layer, server_cached, server_dirty};
+use crate::scene::Scene;
 use record::finding::{Claim, Severity};
 
 /// Reads that the server served from its memory.

@@ -1,8 +1,8 @@
 //! Claims about all trials of a cell.
 
-use super::{Detected, evidence};
-use crate::cell::number;
+use crate::detected::{Detected, evidence};
 use crate::figures::{counted, percent};
+use crate::span::number;
 use record::finding::{Claim, Finding, Severity};
 use record::judged::Metric;
 use record::plan::{Cell, Measure};

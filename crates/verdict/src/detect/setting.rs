@@ -1,7 +1,8 @@
 //! Claims about the settings of the workload.
 
-use super::{Detected, Scene, WORTH_SAYING, evidence};
+use crate::detected::{Detected, WORTH_SAYING, evidence};
 use crate::figures::bytes;
+use crate::scene::Scene;
 use record::finding::{Claim, Severity};
 use record::topology::is_memory_fs;
 

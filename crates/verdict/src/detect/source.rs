@@ -1,13 +1,14 @@
 //! Claims about the source and the destination of bytes.
 
-use super::{Detected, Scene, WORTH_SAYING, by_share, evidence};
 use crate::arc::Arc;
-use crate::attribute::expansion;
+use crate::detected::{Detected, WORTH_SAYING, by_share, evidence};
 use crate::facts::Facts;
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
 use crate::nfs;
 use crate::page_cache::turned_buffered;
+use crate::scene::Scene;
+use crate::shares::expansion;
 use record::finding::{Claim, Served, Severity};
 use record::topology::is_memory_fs;
 use record::workload::{Ask, CacheStart, Layout};

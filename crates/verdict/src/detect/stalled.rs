@@ -1,10 +1,11 @@
 //! Claims about times in which the engine, the storage or the agent process did not run.
 
-use super::{Detected, Scene, evidence};
+use crate::detected::{Detected, evidence};
 use crate::facts::Facts;
 use crate::figures::{percent, rate, with_unit};
 use crate::outage::{self, Fault, Outage};
-use crate::span::float;
+use crate::scene::Scene;
+use crate::span::{float, number};
 use record::counter::{Gap, Sample};
 use record::finding::{Claim, Severity};
 use record::trial::Window;
@@ -36,7 +37,7 @@ fn held_processes(scene: &Scene<'_>, held: fn(&Sample) -> &[u32], how: &str) -> 
         &stalls,
         by_time(facts, &stalls),
         &format!("{who} {how}"),
-        [(&detail, Some(crate::cell::number(processes).into()))],
+        [(&detail, Some(number(processes).into()))],
     )
 }
 
@@ -109,7 +110,7 @@ pub(super) fn storage(scene: &Scene<'_>) -> Option<Detected> {
     let mut found = evidence([
         ("stalled_seconds", Some(seconds)),
         ("stalled_share", Some(share)),
-        ("stalls", Some(crate::cell::number(stalls.len()).into())),
+        ("stalls", Some(number(stalls.len()).into())),
         ("first_stall_began_seconds", stalls.first().map(|w| since_start(facts, w.start_ns))),
         ("last_stall_ended_seconds", stalls.last().map(|w| since_start(facts, w.end_ns))),
         ("ios_completed_in_stalls", Some(inside)),
@@ -208,7 +209,7 @@ fn claimed<const N: usize>(
     let mut found = evidence([
         ("stalled_seconds", Some(seconds)),
         ("stalled_share", Some(share)),
-        ("stalls", Some(crate::cell::number(stalls.len()).into())),
+        ("stalls", Some(number(stalls.len()).into())),
         ("first_stall_began_seconds", Some(since_start(facts, first.start_ns))),
         ("last_stall_ended_seconds", Some(since_start(facts, last.end_ns))),
     ]);

@@ -1,9 +1,10 @@
 //! Claims about bytes with an unknown source or destination, and the reasons.
 
-use super::{Detected, Scene, evidence};
 use crate::below::Below;
+use crate::detected::{Detected, evidence};
 use crate::figures::{bytes, percent};
 use crate::host_cache::HostCache;
+use crate::scene::Scene;
 use record::finding::{Claim, Served, Severity};
 use record::topology::{Hidden, Unseen};
 

@@ -1,11 +1,11 @@
 //! The workload itself is the limit: it requests no more.
 
 use super::figures::Figures;
-use super::rate;
-use crate::detect::evidence;
+use crate::detected::evidence;
 use crate::facts::Facts;
 use crate::figures::{percent, with_unit};
 use crate::span::float;
+use crate::usage::rate;
 use record::judged::{Limit, LimitKind};
 
 /// If jobs pause for this share of the time by their options, no storage could make twice the rate.

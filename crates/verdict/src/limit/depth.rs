@@ -5,8 +5,9 @@
 //! the device.
 
 use super::figures::Figures;
-use super::{held, queue};
+use super::held;
 use crate::figures::{percent, rate as number, with_unit};
+use crate::usage::queue;
 use record::judged::{CellView, Limit, LimitKind, Metric};
 use record::plan::{Cell, Plan};
 use record::workload::Workload;

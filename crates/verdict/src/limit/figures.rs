@@ -1,10 +1,12 @@
 //! The figures of one trial that the rules use.
 
-use super::quota::Quota;
-use super::throttle::Near;
-use super::{network, queue, quota, throttle};
-use crate::detect::{Scene, cpu, evidence, generator};
+use crate::detected::evidence;
 use crate::facts::Facts;
+use crate::scene::Scene;
+use crate::usage::quota::Quota;
+use crate::usage::rate::made_iops;
+use crate::usage::throttle::Near;
+use crate::usage::{cpu, generator, network, queue, quota, throttle};
 use std::collections::BTreeMap;
 
 /// The names of all figures, as in [`record::judged::Limit::evidence`].
@@ -60,7 +62,7 @@ impl<'a> Figures<'a> {
             thread: generator::busiest_thread(facts),
             quota: quota::of(facts),
             network: network::busiest(facts).map(|line| line.share),
-            iops: super::rate::made_iops(facts),
+            iops: made_iops(facts),
         }
     }
 

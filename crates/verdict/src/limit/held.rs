@@ -2,8 +2,8 @@
 
 use super::figures::Figures;
 use super::processor;
-use super::rate::made_iops;
 use crate::figures::rate as number;
+use crate::usage::rate::made_iops;
 use record::counter::BlockCounters;
 use record::judged::{Limit, LimitKind};
 use record::workload::Options;

@@ -1,13 +1,12 @@
 //! The journal or flushes as the limit of writes.
 
 use super::figures::Figures;
-use super::throttle::{LIMIT_MET, Near, limited_writes};
-use super::{detected, rate};
-use crate::detect::{Detected, Scene, evidence};
+use crate::detected::evidence;
 use crate::facts::{Facts, copies};
 use crate::figures::{percent, rate as number};
+use crate::usage::rate;
+use crate::usage::throttle::{LIMIT_MET, Near, limited_writes};
 use record::counter::Sample;
-use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 use record::workload::{Options, SyncMode};
 
@@ -36,7 +35,7 @@ struct Cost {
 }
 
 /// The options, only if the job makes writes durable regularly within the measured time.
-fn asked<'a>(facts: &Facts<'a>) -> Option<&'a Options> {
+pub(crate) fn asked<'a>(facts: &Facts<'a>) -> Option<&'a Options> {
     let syncs = |o: &&Options| o.fsync > 0 || o.fdatasync > 0 || o.sync != SyncMode::None;
     facts.options().filter(|o| o.rw.writes()).filter(syncs)
 }
@@ -133,30 +132,4 @@ fn waiting(cost: &Cost) -> Option<String> {
             .map(|f| format!("there were {} flushes per write", number(f))),
     );
     (!parts.is_empty()).then(|| format!("Writes waited until they were durable: {}.", parts.join(", ")))
-}
-
-/// A finding: durable writes were requested, so the figure is the rate of commits and not of writes.
-pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
-    let limit = super::of_trial(scene);
-    let options = asked(scene.facts).filter(|_| limit.by == LimitKind::Journal)?;
-    let strength = limit.evidence.values().copied().fold(0.0, f64::max);
-    Some(detected(limit, Claim::JournalBound, Severity::Note, strength, remedy(options)))
-}
-
-/// What to change, given the present options.
-fn remedy(options: &Options) -> String {
-    let mut ways = Vec::new();
-    if options.fsync > 0 {
-        ways.push(format!("more writes between two syncs than fsync: {}", options.fsync));
-        ways.push("fdatasync, which need not commit timestamps".to_owned());
-    } else if options.fdatasync > 0 {
-        ways.push(format!("more writes between two syncs than fdatasync: {}", options.fdatasync));
-    }
-    if options.numjobs == 1 {
-        ways.push("more jobs than numjobs: 1, which share commits".to_owned());
-    }
-    ways.push(
-        "a device with a write cache that survives power loss, or a journal on a separate device".to_owned(),
-    );
-    format!("If your question is about durable writes, this is the figure. To raise it: {}.", ways.join("; "))
 }

@@ -1,11 +1,8 @@
 //! A lock above the device as the limit: I/Os come one by one, whatever the requested depth.
 
 use super::figures::Figures;
-use super::{detected, queue, throttle};
-use crate::detect::{Detected, Scene};
-use crate::facts::Facts;
 use crate::figures::rate as number;
-use record::finding::{Claim, Severity};
+use crate::usage::{queue, throttle};
 use record::judged::{Limit, LimitKind};
 
 /// The most I/Os that the devices hold on average if I/Os come one by one; a fifth is for metadata.
@@ -53,32 +50,4 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
             facts.fs().map_or(String::new(), |fs| format!(" through {fs}"))
         ),
     })
-}
-
-pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
-    let limit = super::of_trial(scene);
-    let shown = limit.by == LimitKind::Lock && limit.shown;
-    let depth = limit.evidence.get("asked_queue_ios").copied().filter(|_| shown)?;
-    let remedy = remedy(scene.facts);
-    Some(detected(limit, Claim::Serialized, Severity::Caveat, depth, remedy))
-}
-
-/// What to change, given the present options.
-fn remedy(facts: &Facts<'_>) -> String {
-    let Some(options) = facts.options() else {
-        return "Give each job a file of its own.".to_owned();
-    };
-    let empty = facts.before.is_some_and(|f| f.empty_share() > 0.0);
-    if options.rw.writes() && empty {
-        return "Lay the data out before the trial (layout: written): writes into space that isn't allocated yet take the file's lock."
-            .to_owned();
-    }
-    if !options.direct {
-        return "Use direct: 1, or several files: buffered I/O to one file takes its lock.".to_owned();
-    }
-    match (options.numjobs, options.filename.is_some()) {
-        (_, true) => "Give each job a file of its own (without filename).".to_owned(),
-        (1, false) => "Spread the load over several files: more jobs than numjobs: 1, or nrfiles.".to_owned(),
-        _ => "Try another file system: each job has a file of its own already.".to_owned(),
-    }
 }

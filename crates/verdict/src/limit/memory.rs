@@ -2,7 +2,7 @@
 
 use super::figures::Figures;
 use crate::below::Below;
-use crate::detect::evidence;
+use crate::detected::evidence;
 use crate::figures::percent;
 use record::judged::{Limit, LimitKind};
 

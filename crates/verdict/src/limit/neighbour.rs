@@ -1,7 +1,7 @@
 //! Other processes that used a device below the ground, as the limit.
 
 use super::figures::Figures;
-use crate::detect::evidence;
+use crate::detected::evidence;
 use crate::figures::percent;
 use crate::foreign;
 use record::judged::{Limit, LimitKind};

@@ -1,10 +1,11 @@
 //! The CPU as the limit: the load generator's thread, the machine's cores, or a kernel thread.
 
 use super::figures::Figures;
-use crate::detect::cpu::{self, Full};
-use crate::detect::{compressed, evidence};
+use crate::detect::source::compressed;
+use crate::detected::evidence;
 use crate::figures::percent;
 use crate::span::float;
+use crate::usage::cpu::{self, Full};
 use record::counter::OtherProcess;
 use record::judged::{Limit, LimitKind};
 

@@ -1,42 +1,17 @@
 //! A cgroup's CPU quota as the limit.
 
 use super::figures::Figures;
-use super::{detected, queue, rate, throttle};
-use crate::detect::{Detected, Scene, evidence};
-use crate::facts::Facts;
+use crate::detected::evidence;
 use crate::figures::{percent, rate as number};
-use record::counter::Sample;
-use record::finding::{Claim, Severity};
+use crate::scene::Scene;
+use crate::usage::throttle::LIMIT_MET;
+use crate::usage::{queue, rate};
 use record::judged::{Limit, LimitKind};
 
 /// The least throttled share of the time. At a tenth, the engine might make a ninth more without the quota.
 const MATTERS: f64 = 0.1;
 /// If the devices hold this share of all I/Os that may be in flight, the engine has nothing to do.
 const QUEUE_FULL: f64 = 0.8;
-
-/// The effect of a quota in the measured time.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Quota {
-    cpus: f64,
-    /// The throttled time of tasks, relative to the measured time; a sum over CPUs, so it may exceed 1.
-    pub(super) throttled: f64,
-    /// The share of the periods in which the quota was used up.
-    periods: Option<f64>,
-}
-
-pub(super) fn of(facts: &Facts<'_>) -> Option<Quota> {
-    let grown = |of: fn(&Sample) -> Option<u64>| facts.span.grown(of);
-    let throttled_ns = grown(|s| Some(s.cpu_quota?.throttled_ns))?;
-    let periods = grown(|s| Some(s.cpu_quota?.periods)).filter(|n| *n > 0.0);
-    let used_up = grown(|s| Some(s.cpu_quota?.throttled_periods));
-    let cpus = facts.span.within().find_map(|s| Some(s.cpu_quota?.cpus))?;
-    let throttled = throttled_ns / 1e9 / facts.span.seconds();
-    throttled.is_finite().then(|| Quota {
-        cpus,
-        throttled,
-        periods: used_up.zip(periods).map(|(a, b)| a / b),
-    })
-}
 
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let quota = figures.quota.filter(|q| q.throttled >= MATTERS)?;
@@ -63,20 +38,13 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     })
 }
 
-/// A finding, also if holes or the page cache served the I/O: then the figure is wrong for both reasons.
-pub(crate) fn finding(scene: &Scene<'_>) -> Option<Detected> {
+/// The quota as the limit of a trial, also where another rule comes first. `None` if the load got what it asked for, or met a limit of a
+/// device.
+pub(crate) fn of_trial(scene: &Scene<'_>) -> Option<Limit> {
     let figures = Figures::of(scene);
-    let met = figures.near.as_ref().is_some_and(|n| n.share() >= throttle::LIMIT_MET);
+    let met = figures.near.as_ref().is_some_and(|n| n.share() >= LIMIT_MET);
     if met || rate::is_made(scene.facts) {
         return None;
     }
-    let limit = limit(&figures)?;
-    let strength = figures.quota.map_or(0.0, |q| q.throttled);
-    let remedy = match scene.machine.cpus {
-        Some(cpus) => {
-            format!("Run it outside that cgroup, or raise its quota: this machine has {cpus} CPUs.")
-        }
-        None => "Run it outside that cgroup, or raise its quota.".to_owned(),
-    };
-    Some(detected(limit, Claim::CpuQuota, Severity::Caveat, strength, remedy))
+    limit(&figures)
 }

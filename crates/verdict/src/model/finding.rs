@@ -1,6 +1,6 @@
 //! Findings about cells that differ from their model.
 
-use crate::detect::evidence;
+use crate::detected::evidence;
 use crate::figures::{percent, range, with_unit};
 use record::finding::{Claim, Finding, Severity};
 use record::judged::{CellView, LimitKind, ModelSource, ModelView, RatioView};

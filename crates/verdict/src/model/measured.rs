@@ -1,13 +1,13 @@
 //! The model from a cell of the same run that measured a single volume.
 
-use super::Forecast;
+use super::forecast::Forecast;
 use super::load::Load;
 use super::provisioned::ios_per_request;
 use super::rates::Demand;
 use super::stacking::Stacking;
 use crate::answer::headline;
 use crate::figures::rate;
-use crate::judge::Input;
+use crate::input::Input;
 use record::judged::{CellView, Metric, ModelSource, RatioView};
 use record::plan::Cell;
 use record::stack::{BtrfsProfile, Layer, Stack};

@@ -1,6 +1,6 @@
 //! The model from the volumes' limits.
 
-use super::Forecast;
+use super::forecast::Forecast;
 use super::geometry::{Reads, float};
 use super::load::Load;
 use super::occupancy::{Granted, granted};

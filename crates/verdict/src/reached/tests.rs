@@ -1,6 +1,7 @@
 //! Runs with `measure: until`: their intervals and their texts.
 
-use crate::judge::{Input, judge};
+use crate::input::Input;
+use crate::judge::judge;
 use crate::testing::{Truth, filesystem};
 use record::environment::Environment;
 use record::event::Stopped;

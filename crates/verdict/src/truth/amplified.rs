@@ -2,7 +2,7 @@
 
 use super::judged;
 use crate::attribute::attribute;
-use crate::detect::Detected;
+use crate::detected::Detected;
 use crate::facts::Facts;
 use crate::limit;
 use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, whole};

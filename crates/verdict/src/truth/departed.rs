@@ -1,7 +1,7 @@
 //! Trials with departures from the request.
 
 use super::judged;
-use crate::detect::Detected;
+use crate::detected::Detected;
 use crate::testing::{GIB, MIB, Truth, filesystem};
 use record::finding::{Claim, Severity};
 use record::stack::FsKind;

@@ -1,7 +1,7 @@
 //! Whether the generator or the storage was the limit.
 
 use super::{claims, judged};
-use crate::detect::Detected;
+use crate::detected::Detected;
 use crate::testing::{GIB, Truth, filesystem};
 use record::copy::{Copier, Copies, CopyAsk, CopySync, Corpus, Preserve};
 use record::environment::{Ceiling, Environment};

@@ -9,8 +9,7 @@ use record::counter::{CgroupIo, CpuQuota, HostChange, NetCounters, OtherProcess,
 use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 use record::stack::FsKind;
-use record::target::LimitChange;
-use record::volume::{LimitName, Limits, VerifiedLimit, VolumeFacts, VolumeKind};
+use record::volume::{LimitChange, LimitName, Limits, VerifiedLimit, VolumeFacts, VolumeKind};
 use record::workload::{EngineKind, RateProcess, Rw};
 use std::collections::BTreeMap;
 

@@ -4,6 +4,7 @@ use super::{assert_served, claims, judged};
 use crate::attribute::attribute;
 use crate::facts::Facts;
 use crate::testing::{GIB, MIB, Truth};
+use crate::usage::queue::{device_busy, device_queue};
 use record::counter::{Memory, Sample, ServerClock, ServerCounters};
 use record::extents::Residency;
 use record::finding::{Claim, Served, Severity};
@@ -121,7 +122,7 @@ fn devices_of_another_node_are_counted_like_ones_own() {
     let (t, trial) = of(10 * GIB, |s, done| moved(s, done, 10 * GIB, 0));
     let facts = Facts::of(&trial, &t.cell).unwrap();
     assert_served(attribute(&facts).read.unwrap(), Served { device: 1.0, ..Served::default() });
-    assert!(crate::limit::device_queue(&facts).is_some() && crate::limit::device_busy(&facts).is_some());
+    assert!(device_queue(&facts).is_some() && device_busy(&facts).is_some());
     let whole = (facts.span.whole().seconds(), t.record());
     let own = Facts::of(&whole.1, &t.cell).unwrap().span.whole().seconds();
     assert!((whole.0 - own).abs() < 1e-9, "the load's time is told by the client's own samples");

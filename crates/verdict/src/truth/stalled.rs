@@ -1,7 +1,7 @@
 //! Trials in which the engine, or the agent process, was stopped.
 
 use super::judged;
-use crate::detect::Detected;
+use crate::detected::Detected;
 use crate::testing::{GIB, SECOND, Truth, filesystem};
 use record::counter::{CpuQuota, Gap, Sample};
 use record::finding::{Claim, Severity};

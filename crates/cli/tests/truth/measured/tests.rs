@@ -1,6 +1,6 @@
 //! Figures on either side of each threshold.
 
-use super::{Foreign, Injection, Measured, Scenario, Source, Span};
+use super::{Foreign, Injection, Measured, Outage, Scenario, Source, Span};
 use crate::truth::gauge::{Disk, Sample, Ticks};
 use crate::truth::scenario::{clean, truth};
 use record::finding::{Claim, Severity};
@@ -15,7 +15,7 @@ fn sample(at_ns: u64, ticks: Ticks) -> Sample {
 fn span(busy: u64, run: u64, kernel: u64, steal: u64) -> Span {
     let ticks = Ticks { all: 200, busy, steal, run, harness: 0, kernel: [(9, 7 + kernel)].into() };
     let before = Ticks { kernel: [(9, 7)].into(), ..Ticks::default() };
-    Span::new(&sample(0, before), &sample(1_000_000_000, ticks))
+    Span::new(&sample(0, before), &sample(1_000_000_000, ticks), &[])
 }
 
 fn measured(span: Span) -> Measured {
@@ -26,12 +26,21 @@ fn measured(span: Span) -> Measured {
         ours_read_bytes: 0,
         read_again: None,
         amplified: None,
+        writes: None,
+        held: None,
         resident: None,
     }
 }
 
 fn foreign(ios_share: f64, bytes_share: f64, disk_read_bytes: u64) -> Option<Foreign> {
-    Some(Foreign { name: "vda".to_owned(), ios_share, bytes_share, iops: 500.0, disk_read_bytes })
+    Some(Foreign {
+        name: "vda".to_owned(),
+        ios_share,
+        bytes_share,
+        iops: 500.0,
+        bytes_per_second: 0.0,
+        disk_read_bytes,
+    })
 }
 
 fn is_made(measured: &Measured, scenario: Scenario) -> bool {
@@ -50,7 +59,7 @@ fn what_the_run_and_the_kernel_use_of_the_cpu_is_not_foreign() {
 #[test]
 fn a_kernel_thread_that_came_later_counts_from_nothing() {
     let after = Ticks { all: 200, busy: 50, kernel: [(11, 50)].into(), ..Ticks::default() };
-    let span = Span::new(&sample(0, Ticks::default()), &sample(1, after));
+    let span = Span::new(&sample(0, Ticks::default()), &sample(1, after), &[]);
     assert_eq!(span.foreign_cpu, 0.0);
 }
 
@@ -69,7 +78,7 @@ fn others_on_the_disk_are_measured_not_believed() {
     let scenario = || clean("x", "free", "").needs_disk();
     assert!(is_made(&with(foreign(0.2, 0.2, 0)), scenario()));
     assert!(!is_made(&with(foreign(0.2, 0.3, 0)), scenario()));
-    assert!(with(foreign(0.0, 0.1, 0)).others_used_the_disk());
+    assert!(with(foreign(0.0, 0.11, 0)).others_used_the_disk());
     assert!(!with(foreign(0.05, 0.05, 0)).others_used_the_disk());
     let beside = Injection::Neighbour { volume: "free", threads: 1, writes: false };
     let neighbour = truth("row", "x", "free", "").injection(beside);
@@ -115,7 +124,7 @@ fn disks_are_counted_between_the_samples() {
         disks: [("vda".to_owned(), disk(reads))].into(),
         ..sample(at_ns, Ticks::default())
     };
-    assert_eq!(Span::new(&with(0, 5), &with(1, 12)).disks["vda"].reads, 7);
+    assert_eq!(Span::new(&with(0, 5), &with(1, 12), &[]).disks["vda"].reads, 7);
 }
 
 #[test]
@@ -137,4 +146,41 @@ fn what_holes_keep_from_the_disk_hides_nobody() {
     assert_eq!(super::foreign(&span, &lab, &[&ours], 1.0).unwrap().ios_share, 0.0);
     let half = super::foreign(&span, &lab, &[&ours], 0.5).unwrap();
     assert!((half.ios_share - 0.375).abs() < 1e-9, "300 of 800: {half:?}");
+}
+
+#[test]
+fn a_few_large_ios_of_others_count_by_their_bytes() {
+    let with = |bytes_per_second| Measured {
+        disk: Some(Foreign { iops: 5.0, bytes_per_second, ..foreign(0.05, 0.5, 0).unwrap() }),
+        ..measured(span(0, 0, 0, 0))
+    };
+    assert!(with(19e6).others_used_the_disk() && !with(1e5).others_used_the_disk());
+    assert!(!is_made(&with(19e6), clean("x", "free", "").needs_disk()));
+}
+
+#[test]
+fn a_quota_must_hold_the_engine_back() {
+    let at = |ms: u64, reads| Sample {
+        disks: [("loop1".to_owned(), Disk { reads, ..Disk::default() })].into(),
+        ..sample(ms * 1_000_000, Ticks::default())
+    };
+    let held = |while_held: u64| {
+        let reads = [0, 1000, 2000, 2000 + while_held, 3000 + while_held];
+        let samples: Vec<Sample> =
+            [0, 500, 1000, 2000, 2500].into_iter().zip(reads).map(|(ms, n)| at(ms, n)).collect();
+        let all: Vec<&Sample> = samples.iter().collect();
+        Span::new(all[0], all[4], &all).lowest_share(&["loop1"]).unwrap()
+    };
+    assert!(held(10) < super::MOST_HELD && held(200) > super::MOST_HELD, "{} {}", held(10), held(200));
+    let injection = Injection::Outages { how: Outage::Quota, times: &[(1000, 1000)] };
+    let scenario = || truth("x", "x", "free", "").injection(injection);
+    let with = |held| Measured { held: Some(held), ..measured(span(0, 0, 0, 0)) };
+    assert!(is_made(&with(0.01), scenario()) && !is_made(&with(0.2), scenario()));
+}
+
+#[test]
+fn a_few_writes_show_no_amplification() {
+    let with = |writes| Measured { writes: Some(writes), amplified: Some(4.0), ..measured(span(0, 0, 0, 0)) };
+    let must = || truth("row", "x", "free", "").claim(Claim::WriteAmplified, Severity::Note);
+    assert!(is_made(&with(100), must()) && !is_made(&with(40), must()));
 }

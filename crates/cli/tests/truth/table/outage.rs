@@ -26,9 +26,11 @@ fn devices() -> Vec<Scenario> {
     let held = |name, workload| outage(name, "held", workload, Outage::Below).made(made);
     vec![
         held("outage-native", "rw: randwrite, bs: 4k, iodepth: 16, size: 16m, direct: 1, runtime: 4s")
-            .limited_by(&[LimitKind::Unknown]),
+            .limited_by(&[LimitKind::Unknown])
+            .needs_disk(),
         held("outage-fio", "engine: fio, rw: randwrite, bs: 4k, iodepth: 16, size: 16m, direct: 1, runtime: 4s")
-            .limited_by(&[LimitKind::Unknown]),
+            .limited_by(&[LimitKind::Unknown])
+            .needs_disk(),
         held("outage-depth-1", "rw: randwrite, bs: 4k, iodepth: 1, size: 16m, direct: 1, runtime: 4s"),
         held(
             "outage-rate",

@@ -48,7 +48,9 @@ pub(super) fn session() -> Session {
                 .claim(Claim::Trend, Severity::Caveat)
                 .claim(Claim::ServedFromPageCache, Severity::Caveat)
                 .claim(Claim::SmallerThanMemory, Severity::Caveat)
-                .may(&[Claim::AboveModel]),
+                .may(&[Claim::AboveModel])
+                .needs_cpu()
+                .needs_disk(),
             truth(
                 "interval too wide",
                 "swinging",

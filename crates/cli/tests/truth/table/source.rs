@@ -172,7 +172,8 @@ fn compression() -> Vec<Scenario> {
             .claim(Claim::Compressed, Severity::Caveat)
             .claim(Claim::ServedFromPageCache, Severity::Caveat)
             .claim(Claim::SmallerThanMemory, Severity::Caveat)
-            .served(Source::PageCache, 0.35, 0.25),
+            .served(Source::PageCache, 0.35, 0.25)
+            .needs_cpu(),
     ]
 }
 

@@ -1,4 +1,4 @@
-use super::Mark;
+use crate::check::mark::Mark;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 

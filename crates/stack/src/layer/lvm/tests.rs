@@ -2,7 +2,7 @@ use super::{
     detach_step, group_steps, grow_step, mapper_name, pv_steps, settings, synced, uuid, volume_steps,
 };
 use crate::act::device_ref::{DeviceRef, Title};
-use crate::act::lvm::Pv;
+use crate::act::lvm_command::Pv;
 use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout, Resync};
 use std::path::Path;
 

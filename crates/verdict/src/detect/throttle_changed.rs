@@ -1,19 +1,18 @@
-//! Limits that changed during the measured time, or before.
+//! A claim about limits that changed during the measured time, or before.
 
-use super::throttle::key;
-use crate::cell::number;
-use crate::detect::{Detected, Scene, evidence};
+use crate::detected::{Detected, evidence};
 use crate::figures::rate;
-use crate::span::float;
+use crate::scene::Scene;
+use crate::span::{float, number};
+use crate::usage::throttle::key;
 use record::counter::HostChange;
 use record::finding::{Claim, Severity};
-use record::target::LimitChange;
-use record::volume::{Limits, VolumeFacts, VolumeKind};
+use record::volume::{LimitChange, Limits, VolumeFacts, VolumeKind};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 /// The first change of a limit on a device under the ground within the measured time; else the changes that the experiment defines.
-pub(crate) fn changed(scene: &Scene<'_>) -> Option<Detected> {
+pub(super) fn throttle_changed(scene: &Scene<'_>) -> Option<Detected> {
     within(scene).or_else(|| by_the_host(scene)).or_else(|| as_asked(scene))
 }
 

@@ -1,5 +1,6 @@
-//! Trusted files: only regular files of ours or root's, in directories that no other user can change.
+//! Directories that no other user can change, and the files in them.
 
+use crate::state_file::{Refused, StateAccess, Untrusted, only_ours, open_trusted_at};
 use record::printable::Shown as _;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, renameat, unlinkat};
 use rustix::io::Errno;
@@ -15,12 +16,11 @@ use thiserror::Error;
 /// The kernel's limit on the number of links in a path.
 const LINKS: u32 = 40;
 const STICKY: u32 = 0o1000;
-const OTHERS_WRITE: u32 = 0o022;
 
 /// An open directory that only we and root can replace: neither it nor any directory or link on its path belongs to another user
 /// or is writable by one.
 #[derive(Debug)]
-pub(crate) struct TrustedDir {
+pub struct TrustedDir {
     fd: OwnedFd,
     path: PathBuf,
 }
@@ -60,6 +60,17 @@ impl TrustError {
     fn io(path: &Path) -> impl FnOnce(Errno) -> Self {
         let path = path.to_path_buf();
         move |errno| Self::Io { path, source: errno.into() }
+    }
+
+    fn of_file(path: PathBuf, refused: Refused) -> Self {
+        match refused {
+            Refused::Kernel(Errno::ISDIR) | Refused::Untrusted(Untrusted::NotRegular(_)) => {
+                Self::NotAFile { path, what: NO_FILE }
+            }
+            Refused::Kernel(errno) => Self::Io { path, source: errno.into() },
+            Refused::Untrusted(Untrusted::Link) => Self::NotAFile { path, what: "is a link" },
+            Refused::Untrusted(Untrusted::Exposed { uid, mode }) => Self::Open { path, uid, mode },
+        }
     }
 
     /// Whether nothing of that name exists.
@@ -102,7 +113,7 @@ impl TrustedDir {
     ///
     /// # Errors
     /// When it doesn't exist, or another user can replace it.
-    pub(crate) fn open(path: &Path) -> Result<Self, TrustError> {
+    pub fn open(path: &Path) -> Result<Self, TrustError> {
         let absolute = std::path::absolute(path)
             .map_err(|source| TrustError::Io { path: path.to_path_buf(), source })?;
         let fd = if rustix::process::geteuid().is_root() { walk(&absolute)? } else { whole(&absolute)? };
@@ -113,9 +124,9 @@ impl TrustedDir {
     ///
     /// # Errors
     /// When it isn't a regular file, another user owns it or may write to it, or it can't be read.
-    pub(crate) fn read(&self, name: &str) -> Result<Option<String>, TrustError> {
+    pub fn read(&self, name: &str) -> Result<Option<String>, TrustError> {
         let path = self.path.join(name);
-        let Some(mut file) = self.open_file(name, OFlags::RDONLY)? else { return Ok(None) };
+        let Some(mut file) = self.open_file(name, StateAccess::Read)? else { return Ok(None) };
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|source| TrustError::Io { path, source })?;
         Ok(Some(text))
@@ -125,9 +136,9 @@ impl TrustedDir {
     ///
     /// # Errors
     /// When it isn't a regular file of ours, or can't be created or locked.
-    pub(crate) fn lock(&self, name: &str) -> Result<File, TrustError> {
+    pub fn lock(&self, name: &str) -> Result<File, TrustError> {
         let path = self.path.join(name);
-        let file = self.open_file(name, OFlags::WRONLY | OFlags::CREATE)?;
+        let file = self.open_file(name, StateAccess::ChangeOrMake)?;
         let file = file.ok_or(Errno::NOENT).map_err(TrustError::io(&path))?;
         file.lock().map_err(|source| TrustError::Io { path, source })?;
         Ok(file)
@@ -137,7 +148,7 @@ impl TrustedDir {
     ///
     /// # Errors
     /// When it can't be written.
-    pub(crate) fn replace(&self, name: &str, text: &str) -> Result<(), TrustError> {
+    pub fn replace(&self, name: &str, text: &str) -> Result<(), TrustError> {
         let fresh = format!("{name}.new");
         let path = self.path.join(&fresh);
         match unlinkat(&self.fd, &fresh, AtFlags::empty()) {
@@ -156,24 +167,12 @@ impl TrustedDir {
         itself.and_then(rustix::fs::fsync).map_err(TrustError::io(&self.path))
     }
 
-    fn open_file(&self, name: &str, flags: OFlags) -> Result<Option<File>, TrustError> {
-        let path = self.path.join(name);
-        // NONBLOCK: the open of a FIFO must not wait for a process at its other end.
-        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = match openat(&self.fd, name, flags, Mode::from_raw_mode(0o600)) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP) => return Err(TrustError::NotAFile { path, what: "is a link" }),
-            // A FIFO without a reader, a socket, or a directory.
-            Err(Errno::NXIO | Errno::ISDIR) => return Err(TrustError::NotAFile { path, what: NO_FILE }),
-            Err(error) => return Err(TrustError::io(&path)(error)),
-        };
-        let about = fstat(&file).map_err(TrustError::io(&path))?;
-        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
-            return Err(TrustError::NotAFile { path, what: NO_FILE });
+    fn open_file(&self, name: &str, access: StateAccess) -> Result<Option<File>, TrustError> {
+        match open_trusted_at(&self.fd, Path::new(name), access) {
+            Ok(file) => Ok(Some(file)),
+            Err(Refused::Kernel(Errno::NOENT)) => Ok(None),
+            Err(refused) => Err(TrustError::of_file(self.path.join(name), refused)),
         }
-        only_ours(&path, &about, 0)?;
-        Ok(Some(File::from(file)))
     }
 }
 
@@ -187,7 +186,7 @@ fn whole(path: &Path) -> Result<OwnedFd, TrustError> {
 /// Opens every part of a path from `/` down, including links: each must be one that no other user could have put there.
 fn walk(path: &Path) -> Result<OwnedFd, TrustError> {
     let root = whole(Path::new("/"))?;
-    only_ours(Path::new("/"), &fstat(&root).map_err(TrustError::io(Path::new("/")))?, STICKY)?;
+    check(Path::new("/"), &fstat(&root).map_err(TrustError::io(Path::new("/")))?, STICKY)?;
     let mut way = vec![(root, PathBuf::from("/"))];
     let mut next = parts(path);
     let mut links = 0;
@@ -204,7 +203,7 @@ fn walk(path: &Path) -> Result<OwnedFd, TrustError> {
         let about = fstat(&fd).map_err(TrustError::io(&here))?;
         match FileType::from_raw_mode(about.st_mode) {
             FileType::Directory => {
-                only_ours(&here, &about, STICKY)?;
+                check(&here, &about, STICKY)?;
                 way.push((fd, here));
             }
             FileType::Symlink => {
@@ -213,7 +212,7 @@ fn walk(path: &Path) -> Result<OwnedFd, TrustError> {
                     return Err(TrustError::io(path)(Errno::LOOP));
                 }
                 // A link's mode means nothing; its owner counts.
-                only_ours(&here, &about, u32::MAX)?;
+                check(&here, &about, u32::MAX)?;
                 let target = readlinkat(&fd, "", Vec::new()).map_err(TrustError::io(&here))?;
                 let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
                 if target.is_absolute() {
@@ -227,6 +226,12 @@ fn walk(path: &Path) -> Result<OwnedFd, TrustError> {
     way.pop().map(|(fd, _)| fd).ok_or(Errno::NOENT).map_err(TrustError::io(path))
 }
 
+/// Checks a directory or link on a path; see [`only_ours`].
+fn check(path: &Path, about: &Stat, unless: u32) -> Result<(), TrustError> {
+    only_ours(about, unless)
+        .map_err(|untrusted| TrustError::of_file(path.to_path_buf(), Refused::Untrusted(untrusted)))
+}
+
 fn parts(path: &Path) -> VecDeque<OsString> {
     let part = |component: Component<'_>| match component {
         Component::Normal(name) => Some(name.to_owned()),
@@ -234,18 +239,6 @@ fn parts(path: &Path) -> VecDeque<OsString> {
         _ => None,
     };
     path.components().filter_map(part).collect()
-}
-
-/// Checks that only we and root can write to it, or that it has the bit `unless`: a directory that others may write is safe with
-/// the sticky bit, because then they can't exchange our files.
-fn only_ours(path: &Path, about: &Stat, unless: u32) -> Result<(), TrustError> {
-    let us = rustix::process::geteuid().as_raw();
-    let open = about.st_mode & OTHERS_WRITE != 0 && about.st_mode & unless == 0;
-    if open || (about.st_uid != us && about.st_uid != 0) {
-        let mode = about.st_mode & 0o7777;
-        return Err(TrustError::Open { path: path.to_path_buf(), uid: about.st_uid, mode });
-    }
-    Ok(())
 }
 
 #[cfg(test)]

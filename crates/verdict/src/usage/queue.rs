@@ -10,14 +10,14 @@ const ONE_BY_ONE: [&str; 6] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "m
 
 /// Whether each job has only one I/O in flight: fio's synchronous engines, and its libaio on the page cache. The native engine
 /// uses a thread for each I/O if it works synchronously.
-pub(super) fn is_one_by_one(workload: &Workload, options: &Options) -> bool {
+pub(crate) fn is_one_by_one(workload: &Workload, options: &Options) -> bool {
     let engine = options.ioengine.as_str();
     workload.engine == EngineKind::Fio
         && (ONE_BY_ONE.contains(&engine) || (engine == "libaio" && !options.direct))
 }
 
 /// The I/Os that all jobs together may have in flight; `None` if the options of a job aren't known.
-pub(super) fn depth(workload: &Workload) -> Option<f64> {
+pub(crate) fn depth(workload: &Workload) -> Option<f64> {
     let of_job = |options: &&Options| {
         let each = if is_one_by_one(workload, options) { 1 } else { options.iodepth };
         f64::from(each) * f64::from(options.numjobs)
@@ -31,7 +31,7 @@ pub(crate) fn asked_queue(facts: &Facts<'_>) -> Option<f64> {
 }
 
 /// The I/Os in flight by Little's law: their rate times the mean latency.
-pub(super) fn little(facts: &Facts<'_>) -> Option<f64> {
+pub(crate) fn little(facts: &Facts<'_>) -> Option<f64> {
     let mut sum = None;
     for side in totals(facts).filter(|t| t.ios > 0) {
         sum = Some(sum.unwrap_or(0.0) + side.iops * side.latency_mean_ns? / 1e9);
@@ -68,7 +68,7 @@ pub(crate) fn busy_share(facts: &Facts<'_>, name: &str) -> Option<f64> {
 }
 
 /// The number of samples within the window with more than `most` I/Os in flight on the devices, and the number of all samples.
-pub(super) fn seen_above(facts: &Facts<'_>, most: u64) -> Option<(f64, f64)> {
+pub(crate) fn seen_above(facts: &Facts<'_>, most: u64) -> Option<(f64, f64)> {
     let mut looks = 0.0;
     let mut above = 0.0;
     for sample in facts.span.within() {

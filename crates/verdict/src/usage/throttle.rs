@@ -1,0 +1,169 @@
+//! The limits that throttle the devices, and how near the load came to them.
+//!
+//! The I/Os that count against a limit are those that the kernel charged to the engine's cgroup. It charges an I/O after splitting it
+//! to the size that a device takes and before merging it with its neighbours, while the device's own counters count merged I/Os.
+//! The device's counters are used if nothing was charged to the cgroup.
+
+use crate::facts::Facts;
+use crate::scene::Scene;
+use crate::span::float;
+use record::counter::{BlockCounters, CgroupIo};
+use record::topology::BlockNode;
+use record::volume::{Limits, VolumeFacts, VolumeKind};
+
+/// From this share on, a limit is met. The rest is the error of the window's ends, and of the time slices in which the kernel grants
+/// I/Os.
+pub(crate) const LIMIT_MET: f64 = 0.95;
+/// A limit that differs by less than this share from that of the experiment is the same one.
+const SAME: f64 = 0.01;
+
+/// One direction of a limit: its name, and the counter for it.
+struct LimitDirection {
+    name: &'static str,
+    unit: &'static str,
+    of: fn(&Limits) -> Option<u64>,
+    charged: fn(&CgroupIo) -> Option<u64>,
+    counted: fn(&BlockCounters) -> u64,
+    asked: fn(&Facts<'_>) -> f64,
+}
+
+const DIRECTIONS: [LimitDirection; 4] = [
+    LimitDirection {
+        name: "read_iops",
+        unit: "1/s",
+        of: |l| l.read_iops,
+        charged: |io| io.reads,
+        counted: |b| b.reads,
+        asked: |f| f.read.ios,
+    },
+    LimitDirection {
+        name: "write_iops",
+        unit: "1/s",
+        of: |l| l.write_iops,
+        charged: |io| io.writes,
+        counted: |b| b.writes,
+        asked: |f| f.write.ios,
+    },
+    LimitDirection {
+        name: "read_bps",
+        unit: "B/s",
+        of: |l| l.read_bps,
+        charged: |io| io.read_bytes,
+        counted: |b| b.read_bytes,
+        asked: |f| f.read.asked,
+    },
+    LimitDirection {
+        name: "write_bps",
+        unit: "B/s",
+        of: |l| l.write_bps,
+        charged: |io| io.write_bytes,
+        counted: |b| b.write_bytes,
+        asked: |f| f.write.asked,
+    },
+];
+
+/// One limit of one device, and the load's share of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Near {
+    pub(crate) device: String,
+    /// `read_iops`, `write_iops`, `read_bps` or `write_bps`.
+    pub(crate) name: &'static str,
+    pub(crate) unit: &'static str,
+    /// The mean over the measured time.
+    pub(crate) limit: f64,
+    /// Whether it was constant.
+    pub(crate) steady: bool,
+    pub(crate) made: f64,
+    /// The limit that the experiment sets.
+    pub(crate) declared: Option<f64>,
+}
+
+impl Near {
+    pub(crate) fn share(&self) -> f64 {
+        self.made / self.limit
+    }
+
+    /// Whether the experiment sets this limit or a lower one.
+    pub(crate) fn is_declared(&self) -> bool {
+        self.declared.is_some_and(|d| self.limit >= d * (1.0 - SAME))
+    }
+}
+
+/// The nearest limit; `None` if there is none with counters.
+pub(crate) fn nearest(scene: &Scene<'_>) -> Option<Near> {
+    let nodes = scene.facts.trial.topology.nodes.iter();
+    let all = nodes.flat_map(|node| DIRECTIONS.iter().filter_map(move |d| near(scene, node, d)));
+    all.max_by(|a, b| a.share().total_cmp(&b.share()))
+}
+
+fn near(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<Near> {
+    let facts = scene.facts;
+    // a device number of another machine means another device here
+    (!node.is_elsewhere()).then_some(())?;
+    let declared = declared(scene, node, direction);
+    let (limit, steady) = if is_known(facts) { in_force(facts, node, direction)? } else { (declared?, true) };
+    let seconds = facts.span.seconds();
+    (limit > 0.0 && seconds > 0.0).then_some(())?;
+    Some(Near {
+        device: node.name.clone(),
+        name: direction.name,
+        unit: direction.unit,
+        limit,
+        steady,
+        made: charged(scene, node, direction)? / seconds,
+        declared,
+    })
+}
+
+/// The limit that the experiment sets: as verified, else as planned.
+fn declared(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<f64> {
+    let is_it = |v: &&&VolumeFacts| {
+        v.device.as_ref().and_then(|d| d.file_name()).is_some_and(|name| name == node.name.as_str())
+    };
+    let volume = scene.volumes.iter().find(is_it)?;
+    let planned = scene.facts.cell.stack.all_volumes().find(|v| v.name == volume.name);
+    let planned = planned.and_then(|v| match &v.kind {
+        VolumeKind::Emulate { limits, .. } => (direction.of)(limits).map(float),
+        _ => None,
+    });
+    volume.verified.iter().find(|v| v.limit.name() == direction.name).map(|v| v.asked).or(planned)
+}
+
+/// Whether the limits in force are known: if one sample has them, all have, except those before the engine's start.
+pub(crate) fn is_known(facts: &Facts<'_>) -> bool {
+    facts.span.within().any(|s| s.throttles.is_some())
+}
+
+/// The mean of the limit in force over the measured time, and whether it was constant; `None` if there was none for a part of it.
+fn in_force(facts: &Facts<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<(f64, bool)> {
+    let key = key(node);
+    let looks = facts.span.within().filter_map(|s| s.throttles.as_ref());
+    let limits: Vec<f64> =
+        looks.map(|all| all.get(&key).and_then(direction.of).map(float)).collect::<Option<_>>()?;
+    let n = u32::try_from(limits.len()).ok().filter(|n| *n > 0)?;
+    let steady = limits.windows(2).all(|pair| pair.first() == pair.last());
+    Some((limits.iter().sum::<f64>() / f64::from(n), steady))
+}
+
+/// I/Os or bytes that count against the limit. From the counters of a device that others use too, at most the requested amount.
+fn charged(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<f64> {
+    let facts = scene.facts;
+    let key = key(node);
+    let by_name = facts.span.grown(|s| s.cgroup_io.get(&key).and_then(direction.charged));
+    by_name.or_else(|| {
+        let counted = facts.span.grown(|s| s.block.get(&node.name).map(direction.counted))?;
+        let asked = (direction.asked)(facts);
+        Some(if facts.is_exclusive() { counted } else { counted.min(asked) })
+    })
+}
+
+/// Writes per second that count against limits of writes, on all devices together; `None` without such limits.
+pub(crate) fn limited_writes(scene: &Scene<'_>) -> Option<f64> {
+    let direction = DIRECTIONS.iter().find(|d| d.name == "write_iops")?;
+    let nodes = scene.facts.trial.topology.nodes.iter();
+    nodes.filter_map(|node| near(scene, node, direction)).map(|n| n.made).reduce(|a, b| a + b)
+}
+
+pub(crate) fn key(node: &BlockNode) -> String {
+    format!("{}:{}", node.devno.0, node.devno.1)
+}
