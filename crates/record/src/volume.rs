@@ -116,6 +116,12 @@ impl LimitName {
         }
     }
 
+    /// Whether it limits bytes, not I/Os.
+    #[must_use]
+    pub fn is_of_bytes(self) -> bool {
+        matches!(self, Self::ReadBps | Self::WriteBps | Self::TotalBps)
+    }
+
     /// The limit of this name, in I/Os or bytes per second; `None` is unlimited.
     #[must_use]
     pub fn of(self, limits: &Limits) -> Option<u64> {
