@@ -89,8 +89,8 @@ fn check_file(path: &str, text: &str) -> Complaints {
 /// Numbered lines up to the test module, without comments. It would take string literals that look like code for code; there are none.
 pub(crate) fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines: Vec<&str> = text.lines().collect();
-    let tests =
-        lines.windows(2).position(|w| w[0].trim() == "#[cfg(test)]" && w[1].trim().starts_with("mod "));
+    let is_here = |line: &str| line.trim().starts_with("mod ") && line.trim().ends_with('{');
+    let tests = lines.windows(2).position(|w| w[0].trim() == "#[cfg(test)]" && is_here(w[1]));
     let end = tests.unwrap_or(lines.len());
     lines
         .into_iter()
@@ -136,6 +136,8 @@ mod tests {
     fn comments_and_test_modules_are_not_shipped() {
         let text = "// println!(\"x\")\n#[cfg(test)]\nmod tests {\n    fn f() { dbg!(1); }\n}\n";
         assert!(check_file("crates/run/src/node.rs", text).is_empty());
+        let elsewhere = "#[cfg(test)]\nmod tests;\nfn f() { dbg!(1); }\n";
+        assert_eq!(check_file("crates/run/src/node.rs", elsewhere).len(), 1, "what follows is shipped");
     }
 
     #[test]

@@ -154,9 +154,9 @@ fn conclude(argv: &[OsString], ended: &Ended, window: Window) -> Result<EngineOu
         let ended = process::describe(ended.status);
         return Err(EngineError::Failed { argv: quoted, ended, errors: Vec::new(), messages, output: None });
     }
-    let (version, figures) = csv::read(&ended.stdout).map_err(|reason| EngineError::Output {
+    let (version, figures) = csv::read(&ended.stdout).map_err(|error| EngineError::Output {
         argv: quoted.clone(),
-        reason,
+        reason: error.to_string(),
         messages: messages.clone(),
     })?;
     let engine = format!("bonnie++-{version}");

@@ -26,7 +26,7 @@ pub trait Engine {
     /// Performs the workload on data that [`Engine::prepare`] laid out.
     ///
     /// # Errors
-    /// When the engine failed, had I/O errors (then with its measurements so far, [`EngineError::into_output`]), hung,
+    /// When the engine failed, had I/O errors (then with its measurements so far, [`EngineError::take_output`]), hung,
     /// or the caller cancelled.
     fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError>;
 }

@@ -129,11 +129,11 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// The measurements before a failure, if there are any; they are stored, but not used.
+    /// Takes the measurements before a failure out of the error, if there are any; they are stored, but not used.
     #[must_use]
-    pub fn into_output(self) -> Option<EngineOutput> {
+    pub fn take_output(&mut self) -> Option<EngineOutput> {
         match self {
-            Self::Failed { output, .. } => output.map(|o| *o),
+            Self::Failed { output, .. } => output.take().map(|o| *o),
             _ => None,
         }
     }

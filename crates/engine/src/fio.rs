@@ -1,7 +1,8 @@
 //! fio as an engine.
 
+mod command;
 mod exact;
-mod forbidden;
+pub(crate) mod forbidden;
 mod histlog;
 mod ini;
 mod jobfile;
@@ -14,9 +15,9 @@ mod output;
 mod perform;
 mod read_back;
 mod series;
+mod times;
 mod userfile;
 mod verify;
 mod version;
 
-pub(crate) use forbidden::unsafe_text;
 pub use perform::FioEngine;

@@ -10,10 +10,12 @@ pub(crate) mod clock;
 mod content;
 mod distribution;
 mod engine;
+mod error;
 mod hang;
 mod histogram;
 mod instructions;
 mod jobs;
+mod kind;
 mod lane;
 mod layout;
 mod making;
@@ -39,6 +41,7 @@ mod worker;
 mod zones;
 
 pub use engine::NativeEngine;
+pub use error::WorkerError;
 #[doc(hidden)]
-pub use making::{Making, making};
-pub use worker::{WorkerError, serve};
+pub use making::{Making, MakingError, making};
+pub use worker::serve;

@@ -1,6 +1,6 @@
 //! The place of each job: its own files in a directory, its own span of a block device, or files or spans that jobs share.
 
-use crate::fio::unsafe_text;
+use crate::fio::forbidden::unsafe_text;
 use device::Place;
 use record::printable::Shown as _;
 use record::workload::Options;

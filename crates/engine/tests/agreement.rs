@@ -62,7 +62,7 @@ fn findings(options: &Options, spoilt: Option<u64>) -> [Checked; 2] {
         }
         let output = match (engine.run(&job), spoilt) {
             (Ok(output), None) => output,
-            (Err(error), Some(_)) => error.into_output().unwrap(),
+            (Err(mut error), Some(_)) => error.take_output().unwrap(),
             (other, _) => panic!("{other:?}"),
         };
         let verified = output.verified.unwrap();

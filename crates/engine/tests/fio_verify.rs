@@ -34,11 +34,11 @@ fn run_spoiled(bench: &Bench, w: &Workload, offset: u64) -> Result<EngineOutput,
 
 /// The output of the failed trial, with one wrong block.
 fn only_fault(result: Result<EngineOutput, EngineError>, offset: u64) -> EngineOutput {
-    let error = result.unwrap_err();
+    let mut error = result.unwrap_err();
     let EngineError::Failed { errors, .. } = &error else { panic!("{error}") };
     let place = format!("{} in ", errors[0].errno);
     assert_eq!((errors.len(), errors[0].errno.as_str(), errors[0].count), (1, "EILSEQ", 1), "{place}{error}");
-    let output = error.into_output().unwrap();
+    let output = error.take_output().unwrap();
     let fault = &output.verified.as_ref().unwrap().faults[0];
     assert_eq!((fault.kind, fault.count, &fault.offsets_bytes[..]), (FaultKind::Corrupt, 1, &[offset][..]));
     assert!(fault.path.ends_with("diskproof-data.0") && fault.example.contains("verify"), "{fault:?}");
@@ -124,8 +124,8 @@ fn a_users_job_file_that_finds_wrong_content_has_failed() {
     let job = bench.job(&w, 7, 0.3);
     let file = FioEngine.prepare(&job).unwrap().remove(0);
     fs::write(&file, vec![7; 256 << 10]).unwrap();
-    let error = FioEngine.run(&job).unwrap_err();
+    let mut error = FioEngine.run(&job).unwrap_err();
     let EngineError::Failed { errors, .. } = &error else { panic!("{error}") };
     assert!(errors.iter().any(|e| e.errno == "EILSEQ"), "{error}");
-    assert!(error.into_output().unwrap().verified.is_none(), "fio doesn't tell how much it checked");
+    assert!(error.take_output().unwrap().verified.is_none(), "fio doesn't tell how much it checked");
 }

@@ -201,12 +201,12 @@ fn loop_io_errors_are_named_and_never_a_measurement() {
     FioEngine.prepare(&job).unwrap();
     // Data beyond the backing file's end can't be read any more.
     File::options().write(true).open(device.backing()).unwrap().set_len(8 << 20).unwrap();
-    let error = FioEngine.run(&job).unwrap_err();
+    let mut error = FioEngine.run(&job).unwrap_err();
     let text = error.to_string();
     let EngineError::Failed { errors, .. } = &error else { panic!("{text}") };
     assert_eq!((errors[0].errno.as_str(), errors[0].place.as_deref()), ("EIO", Some("job0")), "{text}");
     assert!(text.contains("Input/output error"), "{text}");
-    let kept = error.into_output().unwrap();
+    let kept = error.take_output().unwrap();
     assert_eq!(kept.errors.len(), 1);
 }
 
@@ -285,7 +285,7 @@ fn loop_a_changed_byte_under_a_device_is_found_at_its_offset() {
     // The second job's span begins at 3 MiB, its data at 4 MiB.
     let spoilt = (6 << 20) - 100;
     File::options().write(true).open(device.backing()).unwrap().write_all_at(b"?", spoilt).unwrap();
-    let output = FioEngine.run(&job).unwrap_err().into_output().unwrap();
+    let output = FioEngine.run(&job).unwrap_err().take_output().unwrap();
     let faults = output.verified.unwrap().faults;
     assert_eq!(faults.len(), 1, "{faults:?}");
     assert_eq!(faults[0].path, device.path().to_string_lossy());

@@ -8,7 +8,7 @@ use lab::{DiskSpec, Lab, Lease, State, StepEvent};
 use record::target::{DiskCache, LabDisk};
 use record::volume::Limits;
 use run::controller;
-use run::guest_disks::{HostedDisk, Throttle};
+use run::guest_disks::{HostedDisk, Throttle, ThrottleError};
 use std::sync::Arc;
 
 /// A run's lease of a lab guest.
@@ -85,9 +85,9 @@ impl Throttle for Throttled {
         Some(there.spec.throttle.limits)
     }
 
-    fn set(&self, limits: &Limits) -> Result<(), String> {
+    fn set(&self, limits: &Limits) -> Result<(), ThrottleError> {
         let throttle = lab::Throttle { limits: *limits, burst: None };
-        self.lab.set_limits(&self.disk.name, &throttle).map_err(|error| error.to_string())
+        Ok(self.lab.set_limits(&self.disk.name, &throttle)?)
     }
 }
 

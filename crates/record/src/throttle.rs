@@ -7,7 +7,7 @@
 //! are counted in the same way, but one byte per slice is too little to matter. None of this applies to the limits of lab guests'
 //! disks: QEMU enforces these.
 
-use crate::volume::Limits;
+use crate::volume::{LimitName, Limits};
 
 /// Number of slices per second.
 pub const SLICES_PER_SECOND: u64 = 10;
@@ -41,9 +41,9 @@ pub fn as_realised(limits: Limits) -> Limits {
 /// Returns why a volume can't have these limits, in words that follow its name; `None` when the kernel keeps them.
 #[must_use]
 pub fn refusal(limits: &Limits) -> Option<String> {
-    let named = [("read_iops", limits.read_iops), ("write_iops", limits.write_iops)];
-    let (name, iops) =
-        named.into_iter().find_map(|(name, iops)| Some((name, iops.filter(|i| !keeps(*i))?)))?;
+    let (name, iops) = [LimitName::ReadIops, LimitName::WriteIops]
+        .into_iter()
+        .find_map(|name| Some((name, name.of(limits).filter(|iops| !keeps(*iops))?)))?;
     let gives = match realised(iops) {
         Some(realised) => format!("it gives {realised}"),
         None => format!(

@@ -121,11 +121,47 @@ pub enum Outcome {
     Failed(String),
 }
 
+/// The steps of a trial, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialStep {
+    /// Builds the stack.
+    Build,
+    /// Lays out the data.
+    Prepare,
+    /// Attaches the caches that are added after the data are laid out.
+    Attach,
+    /// Brings the caches to the state in which the load begins.
+    Settle,
+    /// Performs the load.
+    Measure,
+    /// Flushes and removes the caches that are removed after the load.
+    Flush,
+    /// Takes the stack down.
+    Undo,
+}
+
+impl TrialStep {
+    /// The name in records and events, e.g. `build`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Build => "build",
+            Self::Prepare => "prepare",
+            Self::Attach => "attach",
+            Self::Settle => "settle",
+            Self::Measure => "measure",
+            Self::Flush => "flush",
+            Self::Undo => "undo",
+        }
+    }
+}
+
 /// Duration of one step of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepTime {
-    /// Name of the step: `build`, `prepare`, `attach`, `settle`, `measure`, `flush`, `undo`.
-    pub step: String,
+    /// The step.
+    pub step: TrialStep,
     /// Duration in seconds.
     pub seconds: f64,
 }
@@ -350,4 +386,29 @@ pub struct ErrorCount {
     pub count: u64,
     /// The job or file where it occurred, if known.
     pub place: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{StepTime, TrialStep};
+
+    #[test]
+    fn steps_are_kept_by_the_names_that_stored_runs_have() {
+        let steps = [
+            (TrialStep::Build, "build"),
+            (TrialStep::Prepare, "prepare"),
+            (TrialStep::Attach, "attach"),
+            (TrialStep::Settle, "settle"),
+            (TrialStep::Measure, "measure"),
+            (TrialStep::Flush, "flush"),
+            (TrialStep::Undo, "undo"),
+        ];
+        for (step, name) in steps {
+            let kept = serde_json::json!({ "step": name, "seconds": 0.5 });
+            let time = StepTime { step, seconds: 0.5 };
+            assert_eq!(serde_json::to_value(&time).unwrap(), kept);
+            assert_eq!(serde_json::from_value::<StepTime>(kept).unwrap(), time);
+            assert_eq!(step.name(), name);
+        }
+    }
 }

@@ -80,6 +80,68 @@ impl Limits {
     }
 }
 
+/// A limit of a volume. Its name is the same in experiment files, in records and in texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitName {
+    /// Reads per second.
+    ReadIops,
+    /// Writes per second.
+    WriteIops,
+    /// Bytes read per second.
+    ReadBps,
+    /// Bytes written per second.
+    WriteBps,
+    /// Reads and writes per second together.
+    TotalIops,
+    /// Bytes read and written per second together.
+    TotalBps,
+}
+
+impl LimitName {
+    /// All limits of a volume.
+    pub const ALL: [Self; 6] =
+        [Self::ReadIops, Self::WriteIops, Self::ReadBps, Self::WriteBps, Self::TotalIops, Self::TotalBps];
+
+    /// The name, e.g. `read_iops`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadIops => "read_iops",
+            Self::WriteIops => "write_iops",
+            Self::ReadBps => "read_bps",
+            Self::WriteBps => "write_bps",
+            Self::TotalIops => "total_iops",
+            Self::TotalBps => "total_bps",
+        }
+    }
+
+    /// Whether it limits bytes, not I/Os.
+    #[must_use]
+    pub fn is_of_bytes(self) -> bool {
+        matches!(self, Self::ReadBps | Self::WriteBps | Self::TotalBps)
+    }
+
+    /// The limit of this name, in I/Os or bytes per second; `None` is unlimited.
+    #[must_use]
+    pub fn of(self, limits: &Limits) -> Option<u64> {
+        match self {
+            Self::ReadIops => limits.read_iops,
+            Self::WriteIops => limits.write_iops,
+            Self::ReadBps => limits.read_bps,
+            Self::WriteBps => limits.write_bps,
+            Self::TotalIops => limits.total_iops,
+            Self::TotalBps => limits.total_bps,
+        }
+    }
+}
+
+impl fmt::Display for LimitName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// A burst: a higher rate than the limit, until its credit is used up. The credit refills at the rate of the limit (a leaky
 /// bucket, like QEMU's throttle).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -137,12 +199,28 @@ fn local() -> String {
 /// One limit, and the rate that a probe measured on the raw device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifiedLimit {
-    /// `read_iops`, `write_iops`, `read_bps` or `write_bps`.
-    pub limit: String,
+    /// Which limit of the volume.
+    pub limit: LimitName,
     /// The limit, in its own unit.
     pub asked: f64,
     /// The measured rate, in the limit's unit.
     pub measured: f64,
     /// Duration of the probe's measurement, in seconds.
     pub seconds: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LimitName;
+
+    #[test]
+    fn limits_are_kept_by_the_names_that_stored_runs_have() {
+        for limit in LimitName::ALL {
+            let kept = serde_json::json!(limit.name());
+            assert_eq!(serde_json::to_value(limit).unwrap(), kept);
+            assert_eq!(serde_json::from_value::<LimitName>(kept).unwrap(), limit);
+        }
+        let names = ["read_iops", "write_iops", "read_bps", "write_bps", "total_iops", "total_bps"];
+        assert_eq!(LimitName::ALL.map(LimitName::name), names);
+    }
 }

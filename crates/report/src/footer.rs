@@ -134,8 +134,8 @@ fn stopped(view: &RunView) -> String {
 fn volumes(volumes: &[VolumeFacts]) -> String {
     let several = volumes.iter().any(|v| volumes.first().is_some_and(|first| first.target != v.target));
     let base = |volume: &VolumeFacts| volume.name.split('[').next().unwrap_or(&volume.name).to_owned();
-    let limits = |volume: &VolumeFacts| -> Vec<(String, f64)> {
-        volume.verified.iter().map(|probe| (probe.limit.clone(), probe.asked)).collect()
+    let limits = |volume: &VolumeFacts| -> Vec<(&str, f64)> {
+        volume.verified.iter().map(|probe| (probe.limit.name(), probe.asked)).collect()
     };
     let made_of = |v: &VolumeFacts| (v.identity.clone(), v.backing_fs.clone());
     let kind = |v: &VolumeFacts| (v.target.clone(), base(v), v.size_bytes, v.burst, limits(v), made_of(v));
@@ -162,7 +162,8 @@ fn volumes(volumes: &[VolumeFacts]) -> String {
 fn probes(group: &[VolumeFacts]) -> String {
     let mut limits: BTreeMap<&str, (f64, f64, f64)> = BTreeMap::new();
     for probe in group.iter().flat_map(|v| &v.verified) {
-        let entry = limits.entry(&probe.limit).or_insert((probe.asked, f64::INFINITY, f64::NEG_INFINITY));
+        let entry =
+            limits.entry(probe.limit.name()).or_insert((probe.asked, f64::INFINITY, f64::NEG_INFINITY));
         entry.1 = entry.1.min(probe.measured);
         entry.2 = entry.2.max(probe.measured);
     }

@@ -10,7 +10,7 @@ use record::judged::{
     TrialCount,
 };
 use record::plan::{Bound, Measure};
-use record::volume::{VerifiedLimit, VolumeFacts};
+use record::volume::{LimitName, VerifiedLimit, VolumeFacts};
 use record::workload::{CacheStart, Layout, Rw};
 use std::collections::BTreeMap;
 
@@ -223,9 +223,9 @@ pub(crate) fn striped() -> RunView {
             device: Some(format!("/dev/loop{i}").into()),
             size_bytes: 1 << 30,
             identity: None,
-            verified: ["read_iops", "write_iops"]
+            verified: [LimitName::ReadIops, LimitName::WriteIops]
                 .map(|limit| VerifiedLimit {
-                    limit: limit.to_owned(),
+                    limit,
                     asked: 80.0,
                     measured: 80.0 + f64::from(i) / 10.0,
                     seconds: 3.0,

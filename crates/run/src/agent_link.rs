@@ -1,6 +1,6 @@
 //! The controller's connection to one agent process (node).
 
-use crate::controller::{NodeAt, RunError, Sink};
+use crate::error::{RunError, Sink};
 use crate::guest_disks::HostedDisk;
 use crate::link::{Heard, Link, LinkError};
 use crate::protocol::{PROTOCOL, Reply, Request};
@@ -8,8 +8,20 @@ use record::environment::Environment;
 use record::event::Event;
 use record::id::LOCAL;
 use record::printable::printable;
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// A node and the command that starts it.
+#[derive(Debug, Clone)]
+pub struct NodeAt {
+    /// The name of the target on which it runs.
+    pub target: String,
+    /// The command to run on this machine; for another machine it begins with the way there, e.g. ssh.
+    pub argv: Vec<OsString>,
+    /// Disks of the target that are files on this machine, because the target is a guest.
+    pub hosted: Vec<HostedDisk>,
+}
 
 /// A started node, and whether it knows that the user wants to stop.
 pub(crate) struct AgentLink {

@@ -2,20 +2,38 @@
 
 use record::lvm_cache::CacheRecord;
 use record::printable::Shown as _;
-use record::printable::chain;
 use record::workload::{Ask, Workload};
-use stack::{Built, Journal, Machine};
+use stack::settle::SettleError;
+use stack::{Built, Journal, Machine, StackError};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use thiserror::Error;
 
 /// The size of the pieces in which data are compared, in bytes.
 const PIECE: usize = 1 << 20;
 
+/// Why caches could not be flushed and removed, or what this did to the data.
+#[derive(Debug, Error)]
+pub(crate) enum FlushError {
+    /// The data could not be read from the devices, because the page cache could not be dropped.
+    #[error(transparent)]
+    PageCache(#[from] SettleError),
+    /// A cache could not be flushed or removed.
+    #[error(transparent)]
+    Cache(#[from] StackError),
+    #[error("can't read {} to compare it", .path.shown())]
+    Read { path: PathBuf, source: io::Error },
+    #[error(
+        "taking the cache away changed what lies on the volume: {pieces} of its pieces of 1 MiB, {first}"
+    )]
+    Changed { pieces: usize, first: String },
+}
+
 /// Flushes and removes the caches that the stack removes after the load, and records what each still had to write back. Where the
-/// load verifies its writes, the data are read from the devices before and after, and compared. An error is the reason as text.
+/// load verifies its writes, the data are read from the devices before and after, and compared.
 pub(crate) fn caches(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -24,10 +42,10 @@ pub(crate) fn caches(
     workload: &Workload,
     cancel: &AtomicBool,
     records: &mut [CacheRecord],
-) -> Result<(), String> {
+) -> Result<(), FlushError> {
     let files = files.filter(|_| verifies(workload));
     let before = files.map(|files| Pieces::of(machine, files, cancel)).transpose()?;
-    let all = built.flush_caches(machine, journal, cancel).map_err(|e| chain(&e))?;
+    let all = built.flush_caches(machine, journal, cancel)?;
     let compared = match (files, before) {
         (Some(files), Some(before)) => Some(before.same(&Pieces::of(machine, files, cancel)?, files)?),
         _ => None,
@@ -54,11 +72,11 @@ struct Pieces {
 
 impl Pieces {
     /// Reads the files from the devices: the page cache is dropped first.
-    fn of(machine: &Machine<'_>, files: &[PathBuf], cancel: &AtomicBool) -> Result<Self, String> {
-        stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?;
+    fn of(machine: &Machine<'_>, files: &[PathBuf], cancel: &AtomicBool) -> Result<Self, FlushError> {
+        stack::settle::drop_caches(machine, files)?;
         let mut all = Self { digests: Vec::new(), bytes: 0 };
         for path in files {
-            let failed = |error: io::Error| format!("can't read {} to compare it: {error}", path.shown());
+            let failed = |source: io::Error| FlushError::Read { path: path.clone(), source };
             let file = File::open(path).map_err(failed)?;
             all.add(file, cancel).map_err(failed)?;
         }
@@ -87,7 +105,7 @@ impl Pieces {
     }
 
     /// Returns the number of equal bytes if all pieces are equal, else an error.
-    fn same(&self, after: &Self, files: &[PathBuf]) -> Result<u64, String> {
+    fn same(&self, after: &Self, files: &[PathBuf]) -> Result<u64, FlushError> {
         if self == after {
             return Ok(self.bytes);
         }
@@ -99,10 +117,7 @@ impl Pieces {
         let first = wrong.peek().map_or("another file".to_owned(), |(path, at)| {
             format!("the first at byte {} of {}", at * PIECE, path.shown())
         });
-        Err(format!(
-            "taking the cache away changed what lies on the volume: {} of its pieces of 1 MiB, {first}",
-            wrong.count()
-        ))
+        Err(FlushError::Changed { pieces: wrong.count(), first })
     }
 }
 
@@ -123,12 +138,12 @@ mod tests {
         let (small, mut large) = (vec![7; 100], vec![1; PIECE * 2 + 5]);
         let names = [PathBuf::from("/d/a"), PathBuf::from("/d/b")];
         let before = pieces(&[&small, &large]);
-        assert_eq!(before.same(&pieces(&[&small, &large]), &names), Ok(100 + PIECE as u64 * 2 + 5));
+        assert_eq!(before.same(&pieces(&[&small, &large]), &names).unwrap(), 100 + PIECE as u64 * 2 + 5);
         large[PIECE + 3] = 2;
-        let error = before.same(&pieces(&[&small, &large]), &names).unwrap_err();
+        let error = before.same(&pieces(&[&small, &large]), &names).unwrap_err().to_string();
         assert!(error.contains(": 1 of its") && error.contains("byte 1048576 of /d/b"), "{error}");
         large.truncate(PIECE);
-        let error = before.same(&pieces(&[&small, &large]), &names).unwrap_err();
+        let error = before.same(&pieces(&[&small, &large]), &names).unwrap_err().to_string();
         assert!(error.contains(": 2 of its"), "{error}");
     }
 

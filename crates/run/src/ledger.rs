@@ -1,11 +1,12 @@
 //! The state of a run: the trials so far, and what comes next. Pure: the caller passes the time in.
 
+mod chosen;
 mod course;
 mod length;
 mod seen;
 mod spent;
 
-use length::Lengths;
+use chosen::Lengths;
 use record::event::{Event, Stopped, Widest};
 use record::id::TrialId;
 use record::plan::{Cell, Goal, Plan};

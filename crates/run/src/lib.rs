@@ -4,8 +4,11 @@
 //! on this machine or another. Nothing here prints: all output is [`record::event::Event`]s.
 
 mod agent_link;
+mod context;
 pub mod controller;
 mod device_prefix;
+mod error;
+mod failure;
 pub mod fault;
 mod flush;
 pub mod guest_disks;
@@ -19,9 +22,11 @@ pub mod protocol;
 mod rounds;
 mod schedule;
 mod serving;
+mod settle;
 mod snapshot;
 mod tools;
 mod trial;
 mod verify;
+mod watch;
 
 pub use ledger::{Earlier, ended};

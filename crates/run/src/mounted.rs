@@ -1,7 +1,8 @@
 //! The client's end of a file system that another node serves.
 
+use crate::context::{Server, TurnError};
 use crate::protocol::Turn;
-use crate::trial::Server;
+use crate::settle::{SettleError, page_cache};
 use host::Runner;
 use record::counter::ServerClock;
 use record::printable::chain;
@@ -83,50 +84,51 @@ impl<'a> ServedGround<'a> {
         stack: &Stack,
         files: &[PathBuf],
         cache: CacheStart,
-    ) -> Result<(), String> {
-        match cache {
-            CacheStart::Keep => {}
-            CacheStart::Cold => stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?,
-            // Reading through the mount warms both caches.
-            CacheStart::Warm => stack::settle::read_all(files).map_err(|e| chain(&e))?,
-        }
-        let theirs = || self.ask(Turn::Settle { files: self.files.clone(), cache });
+    ) -> Result<(), SettleError> {
+        // Reading through the mount warms both caches.
+        page_cache(machine, files, cache)?;
+        let theirs = || self.server.turn(Turn::Settle { files: self.files.clone(), cache });
         let on_pool = stack.layers.iter().any(|layer| matches!(layer, Layer::Zfs(_)));
         match &self.built.nfs {
             // ZFS exports the pool to empty its cache, and for that the NFS export must be down.
-            Some(nfs) if on_pool && cache == CacheStart::Cold => nfs
-                .while_down(machine, journal, || {
-                    theirs().map(|_| ()).map_err(|saw| ActError::Unverified {
+            Some(nfs) if on_pool && cache == CacheStart::Cold => {
+                nfs.while_down(machine, journal, || {
+                    theirs().map(|_| ()).map_err(|error| ActError::Unverified {
                         what: "the server".to_owned(),
                         expected: "a pool without its cache".to_owned(),
-                        saw,
+                        saw: chain(&error),
                     })
-                })
-                .map_err(|e| chain(&e)),
-            _ => theirs().map(|_| ()),
+                })?;
+            }
+            _ => {
+                theirs()?;
+            }
         }
+        Ok(())
     }
 
     /// Starts the server's sampling, and compares the clocks.
-    pub(crate) fn begin(&self) -> Result<ServerClock, String> {
-        self.ask(Turn::Begin { files: self.files.clone() })?;
-        let mut best: Option<ServerClock> = None;
-        for _ in 0..CLOCKS {
-            let before = observe::monotonic_ns();
-            let theirs = self.ask(Turn::Clock)?;
-            let clock = beside(theirs, before, observe::monotonic_ns());
-            best = best.filter(|best| best.uncertain_ns <= clock.uncertain_ns).or(Some(clock));
+    pub(crate) fn begin(&self) -> Result<ServerClock, TurnError> {
+        self.server.turn(Turn::Begin { files: self.files.clone() })?;
+        let mut best = self.clock()?;
+        for _ in 1..CLOCKS {
+            let clock = self.clock()?;
+            if clock.uncertain_ns < best.uncertain_ns {
+                best = clock;
+            }
         }
-        best.ok_or_else(|| "the server was not asked for its clock".to_owned())
+        Ok(best)
+    }
+
+    fn clock(&self) -> Result<ServerClock, TurnError> {
+        let before = observe::monotonic_ns();
+        let theirs = self.server.turn(Turn::Clock)?;
+        Ok(beside(theirs, before, observe::monotonic_ns()))
     }
 
     /// Ends the server's sampling.
-    pub(crate) fn end(&self) -> Result<(), String> {
-        self.ask(Turn::End).map(|_| ())
-    }
-
-    fn ask(&self, turn: Turn) -> Result<u64, String> {
-        self.server.turn(turn).map_err(|error| format!("the node that serves it: {error}"))
+    pub(crate) fn end(&self) -> Result<(), TurnError> {
+        self.server.turn(Turn::End).map(|_| ())
     }
 }
 

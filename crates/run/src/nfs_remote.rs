@@ -4,14 +4,15 @@
 //! server. At the end the server takes everything down, whether or not the client succeeded.
 
 use crate::agent_link::{AgentLink, on, out_of_turn, said};
-use crate::controller::{RunError, Sink};
 use crate::device_prefix::SERVER;
+use crate::error::{RunError, Sink};
 use crate::link::Heard;
 use crate::protocol::{Reply, Request, TrialRequest, Turn};
 use crate::trial::by_ratio;
 use record::counter::{OtherProcess, Sample, ServerClock, ServerCounters};
+use record::printable::chain;
 use record::topology::{Exported, Stacked, Unseen};
-use record::trial::{Outcome, StepTime, TrialRecord};
+use record::trial::{Outcome, StepTime, TrialRecord, TrialStep};
 use stack::NfsSource;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,7 +99,10 @@ fn relay(
                 let done = if lost.is_some() {
                     Err("it is lost".to_owned())
                 } else {
-                    turned(server, turn, cancel, sink, &mut lost)
+                    let turned = turned(server, turn, cancel, sink);
+                    let done = turned.as_ref().copied().map_err(|error| chain(error));
+                    lost = turned.err().filter(|error| !error.is_an_answer());
+                    done
                 };
                 client.link.send(&Request::GoOn { done }).map_err(|e| at(e.into()))?;
             }
@@ -109,23 +113,16 @@ fn relay(
     lost.map_or(Ok(reply), Err)
 }
 
-/// Has the server do what the client asked for; returns the server's clock afterwards, or why it failed.
+/// Has the server do what the client asked for; returns the server's clock afterwards.
 fn turned(
     server: &mut AgentLink,
     turn: Turn,
     cancel: &AtomicBool,
     sink: &mut Sink<'_>,
-    lost: &mut Option<RunError>,
-) -> Result<u64, String> {
-    match server.ask(&Request::Turn { turn }, cancel, sink) {
-        Ok(Reply::Turned { monotonic_ns }) => Ok(monotonic_ns),
-        Ok(other) => Err(out_of_turn(&other).to_string()),
-        Err(error) if error.is_of_node() => Err(record::printable::chain(&error)),
-        Err(error) => {
-            let why = record::printable::chain(&error);
-            *lost = Some(error);
-            Err(why)
-        }
+) -> Result<u64, RunError> {
+    match server.ask(&Request::Turn { turn }, cancel, sink)? {
+        Reply::Turned { monotonic_ns } => Ok(monotonic_ns),
+        other => Err(out_of_turn(&other)),
     }
 }
 
@@ -185,7 +182,7 @@ fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
 /// Adds up each step's time on both nodes. Steps keep the order of their first occurrence, with `undo` last.
 fn added(first: Vec<StepTime>, then: Vec<StepTime>) -> Vec<StepTime> {
     let (mut all, mut last): (Vec<StepTime>, Vec<StepTime>) =
-        first.into_iter().partition(|step| step.step != "undo");
+        first.into_iter().partition(|step| step.step != TrialStep::Undo);
     for step in then.into_iter().chain(std::mem::take(&mut last)) {
         match all.iter_mut().find(|known| known.step == step.step) {
             Some(known) => known.seconds += step.seconds,

@@ -1,21 +1,19 @@
 //! The node (agent process): builds, loads, measures and undoes on request of the controller. Only it may need privileges.
 
-use crate::fault::Fault;
+use crate::context::{Bench, Server, TurnError};
+use crate::failure::Failure;
 use crate::persistent_stacks::PersistentStacks;
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
 use crate::serving::Serving;
-use crate::trial::{self, Bench, Server};
-use crate::verify;
+use crate::verify::LimitsError;
+use crate::{tools, trial, verify};
 use device::Roots;
-use engine::Engine;
 use host::LocalRunner;
 use record::environment::Environment;
 use record::event::Event;
 use record::id::RunId;
-use record::printable::Shown as _;
 use record::printable::chain;
 use record::provision::ProvisionStep;
-use record::quantity::Bytes;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
 use stack::{Journal, Machine, NfsClient, NoHooks, Provisioning, RESERVE_BYTES, Volumes};
 use std::cell::RefCell;
@@ -33,22 +31,6 @@ pub enum NodeError {
     /// A signal handler could not be set.
     #[error("can't catch signals")]
     Signals(#[source] std::io::Error),
-}
-
-/// A request that failed, and whose fault it is.
-pub(crate) struct Failure {
-    pub(crate) blame: Fault,
-    pub(crate) error: String,
-}
-
-impl Failure {
-    pub(crate) fn machine(error: &dyn std::error::Error) -> Self {
-        Self { blame: Fault::Machine, error: chain(error) }
-    }
-
-    pub(crate) fn ours(error: &dyn std::error::Error) -> Self {
-        Self { blame: Fault::Ours, error: chain(error) }
-    }
 }
 
 /// Serves one controller until the end of `input`, then undoes what is left of the open run.
@@ -74,12 +56,12 @@ pub fn serve(
         node.out.send(&reply);
     }
     // An unreadable request is not an end of input: the controller learns why the node exits.
-    if let Ok(error) = unheard.try_recv() {
-        node.out.send(&Reply::Failed { blame: Fault::Ours, error });
+    if let Ok(failure) = unheard.try_recv() {
+        node.out.send(&failed(&failure));
     }
     if let Err(failure) = node.close() {
         // The controller may be gone; if it isn't, it learns why the undo failed.
-        node.out.send(&Reply::Failed { blame: failure.blame, error: failure.error });
+        node.out.send(&failed(&failure));
     }
     Ok(())
 }
@@ -89,31 +71,21 @@ pub fn serve(
 fn listen(
     input: impl BufRead + Send + 'static,
     cancel: Arc<AtomicBool>,
-) -> (Receiver<Request>, Receiver<String>) {
+) -> (Receiver<Request>, Receiver<Failure>) {
     let (sender, receiver) = channel();
     let (complain, unheard) = channel();
     std::thread::spawn(move || {
         for (number, line) in (1_u64..).zip(input.lines()) {
-            let complain = |why: &dyn std::fmt::Display| {
-                let _ =
-                    complain.send(format!("the node can't read line {number} of what it is asked: {why}"));
-            };
-            let line = match line {
-                Ok(line) => line,
-                Err(error) => {
-                    complain(&error);
-                    break;
-                }
-            };
-            match serde_json::from_str(&line) {
+            let request: std::io::Result<Request> = line.and_then(|line| Ok(serde_json::from_str(&line)?));
+            match request {
                 Ok(Request::Cancel) => cancel.store(true, Ordering::Relaxed),
                 Ok(request) => {
                     if sender.send(request).is_err() {
                         return;
                     }
                 }
-                Err(error) => {
-                    complain(&error);
+                Err(source) => {
+                    let _ = complain.send(Failure::Unreadable { line: number, source });
                     break;
                 }
             }
@@ -147,12 +119,12 @@ struct Relay<'a, W: Write> {
 }
 
 impl<W: Write> Server for Relay<'_, W> {
-    fn turn(&self, turn: Turn) -> Result<u64, String> {
+    fn turn(&self, turn: Turn) -> Result<u64, TurnError> {
         self.out.send(&Reply::Turn { turn });
         match self.requests.recv() {
-            Ok(Request::GoOn { done }) => done,
-            Ok(_) => Err("the controller said something else than how it went on".to_owned()),
-            Err(_) => Err("the controller is gone".to_owned()),
+            Ok(Request::GoOn { done }) => done.map_err(TurnError::Failed),
+            Ok(_) => Err(TurnError::OutOfTurn),
+            Err(_) => Err(TurnError::Gone),
         }
     }
 }
@@ -179,8 +151,8 @@ impl<W: Write> Node<'_, W> {
         let answered = match request {
             Request::Hello { .. } => Ok(self.hello()),
             Request::Provision { steps, anew } => Ok(self.provision(&steps, anew)),
-            Request::Open { run, volumes, space_bytes, needs_tools } => crate::tools::check(&needs_tools)
-                .map_err(|missing| Failure::machine(&missing))
+            Request::Open { run, volumes, space_bytes, needs_tools } => tools::check(&needs_tools)
+                .map_err(Failure::from)
                 .and_then(|()| self.open(&run, &volumes, &space_bytes)),
             Request::Trial(request) => self.trial(&request),
             Request::Serve { trial, client } => self.serve(*trial, &client),
@@ -188,9 +160,11 @@ impl<W: Write> Node<'_, W> {
             Request::Withdraw => self.withdraw(),
             Request::Close => self.close().map(|()| Reply::Closed),
             Request::Undo { run, give_up } => self.undo(run, give_up.as_deref()),
-            Request::Cancel | Request::GoOn { .. } => Err(out_of_turn("a word in between came as a request")),
+            Request::Cancel | Request::GoOn { .. } => {
+                Err(Failure::OutOfTurn("a word in between came as a request"))
+            }
         };
-        answered.unwrap_or_else(|failure| Reply::Failed { blame: failure.blame, error: failure.error })
+        answered.unwrap_or_else(|failure| failed(&failure))
     }
 
     fn hello(&self) -> Reply {
@@ -227,7 +201,7 @@ impl<W: Write> Node<'_, W> {
     ) -> Result<Reply, Failure> {
         self.close()?;
         check_space(volumes, space_bytes)?;
-        let mut journal = Journal::open(&self.machine, run).map_err(|e| Failure::machine(&e))?;
+        let mut journal = Journal::open(&self.machine, run)?;
         let out = &self.out;
         let mut progress = |step: &str, done: Option<f64>| {
             out.event(Event::Step { cell: None, step: step.to_owned(), done })
@@ -235,10 +209,7 @@ impl<W: Write> Node<'_, W> {
         let provided = Volumes::provide(&self.machine, &mut journal, volumes, &mut progress, self.cancel);
         let provided = match provided {
             Ok(provided) => provided,
-            Err(error) => {
-                let failure = Failure::machine(&error);
-                return Err(undo_after(&self.machine, journal, failure));
-            }
+            Err(error) => return Err(undo_after(&self.machine, journal, error.into())),
         };
         let mut open = Open {
             run: run.clone(),
@@ -252,14 +223,14 @@ impl<W: Write> Node<'_, W> {
                 self.open = Some(open);
                 Ok(Reply::Opened { volumes: facts })
             }
-            Err(failure) => {
+            Err(error) => {
                 drop(open.volumes);
-                Err(undo_after(&self.machine, open.journal, failure))
+                Err(undo_after(&self.machine, open.journal, error.into()))
             }
         }
     }
 
-    fn verify(&self, open: &mut Open, volumes: &[Volume]) -> Result<Vec<VolumeFacts>, Failure> {
+    fn verify(&self, open: &mut Open, volumes: &[Volume]) -> Result<Vec<VolumeFacts>, LimitsError> {
         let bench = self.bench(&open.run, None);
         verify::limits(&self.machine, &mut open.journal, &open.volumes, volumes, &bench)
     }
@@ -277,7 +248,7 @@ impl<W: Write> Node<'_, W> {
 
     fn trial(&mut self, request: &TrialRequest) -> Result<Reply, Failure> {
         let Some(mut open) = self.open.take() else {
-            return Err(out_of_turn("a trial was asked before its volumes"));
+            return Err(Failure::OutOfTurn("a trial was asked before its volumes"));
         };
         let relay = Relay { out: &self.out, requests: &self.requests };
         let bench = self.bench(&open.run, Some(&relay));
@@ -286,12 +257,12 @@ impl<W: Write> Node<'_, W> {
         drop(bench);
         self.open = Some(open);
         let cancelled = self.cancel.load(Ordering::Relaxed);
-        record.map(|record| Reply::Trial { record: Box::new(record), cancelled })
+        Ok(Reply::Trial { record: Box::new(record?), cancelled })
     }
 
     fn serve(&mut self, request: TrialRequest, client: &NfsClient) -> Result<Reply, Failure> {
         let Some(mut open) = self.open.take() else {
-            return Err(out_of_turn("an export was asked for before its volumes"));
+            return Err(Failure::OutOfTurn("an export was asked for before its volumes"));
         };
         let bench = self.bench(&open.run, None);
         let Open { journal, volumes, serving, .. } = &mut open;
@@ -301,7 +272,7 @@ impl<W: Write> Node<'_, W> {
         };
         drop(bench);
         let reply = match begun {
-            None => Err(out_of_turn("an export was asked for beside another one")),
+            None => Err(Failure::OutOfTurn("an export was asked for beside another one")),
             Some(Ok(begun)) => {
                 let directory = begun.directory().to_owned();
                 open.serving = Some(begun);
@@ -315,25 +286,24 @@ impl<W: Write> Node<'_, W> {
 
     fn turn(&mut self, turn: &Turn) -> Result<Reply, Failure> {
         let Some(Open { journal, serving: Some(serving), .. }) = &mut self.open else {
-            return Err(out_of_turn("nothing is served"));
+            return Err(Failure::OutOfTurn("nothing is served"));
         };
-        let done = serving.turn(&self.machine, journal, turn);
-        done.map_err(|error| Failure { blame: Fault::Machine, error })?;
+        serving.turn(&self.machine, journal, turn)?;
         Ok(Reply::Turned { monotonic_ns: observe::monotonic_ns() })
     }
 
     fn withdraw(&mut self) -> Result<Reply, Failure> {
-        let Some(mut open) = self.open.take() else { return Err(out_of_turn("nothing is served")) };
+        let Some(mut open) = self.open.take() else { return Err(Failure::OutOfTurn("nothing is served")) };
         let Some(serving) = open.serving.take() else {
             self.open = Some(open);
-            return Err(out_of_turn("nothing is served"));
+            return Err(Failure::OutOfTurn("nothing is served"));
         };
         let bench = self.bench(&open.run, None);
         let ended = serving.end(&self.machine, &mut open.journal, &bench);
         drop(bench);
         self.open = Some(open);
         let cancelled = self.cancel.load(Ordering::Relaxed);
-        ended.map(|record| Reply::Trial { record: Box::new(record), cancelled })
+        Ok(Reply::Trial { record: Box::new(ended?), cancelled })
     }
 
     fn close(&mut self) -> Result<(), Failure> {
@@ -342,13 +312,13 @@ impl<W: Write> Node<'_, W> {
         drop(open.standing);
         drop(open.volumes);
         sweep(&self.machine, &open.run);
-        open.journal.undo_all(&self.machine).map_err(|e| Failure::ours(&e))
+        Ok(open.journal.undo_all(&self.machine)?)
     }
 
     fn undo(&self, run: Option<RunId>, give_up: Option<&str>) -> Result<Reply, Failure> {
         let mut lines = Vec::new();
         let mut clean = true;
-        for leftover in stack::leftovers(&self.machine).map_err(|e| Failure::machine(&e))? {
+        for leftover in stack::leftovers(&self.machine)? {
             if run.as_ref().is_some_and(|r| *r != leftover.run) {
                 continue;
             }
@@ -370,8 +340,9 @@ impl<W: Write> Node<'_, W> {
     }
 }
 
-fn out_of_turn(what: &str) -> Failure {
-    Failure { blame: Fault::Ours, error: what.to_owned() }
+/// The reply to a request that failed.
+fn failed(failure: &Failure) -> Reply {
+    Reply::Failed { blame: failure.fault(), error: chain(failure) }
 }
 
 /// The directory for job files and output of a run's engines.
@@ -389,22 +360,15 @@ fn sweep(machine: &Machine<'_>, run: &RunId) {
 /// Checks that an existing directory has room for the data of the largest trial plus a reserve for its owner.
 fn check_space(volumes: &[Volume], space_bytes: &BTreeMap<String, u64>) -> Result<(), Failure> {
     for volume in volumes {
-        let (VolumeKind::Directory { path }, Some(&need)) = (&volume.kind, space_bytes.get(&volume.name))
+        let (VolumeKind::Directory { path }, Some(&need_bytes)) =
+            (&volume.kind, space_bytes.get(&volume.name))
         else {
             continue;
         };
         // A path that can't be examined gets a better refusal later, when the directory is opened.
-        let Ok(free) = device::free_bytes(path) else { continue };
-        if free < need.saturating_add(RESERVE_BYTES) {
-            let error = format!(
-                "{} has {} free; the experiment lays out {} there and leaves {} to its owner: \
-                 free some space or ask for a smaller size",
-                path.shown(),
-                Bytes(free),
-                Bytes(need),
-                Bytes(RESERVE_BYTES)
-            );
-            return Err(Failure { blame: Fault::Machine, error });
+        let Ok(free_bytes) = device::free_bytes(path) else { continue };
+        if free_bytes < need_bytes.saturating_add(RESERVE_BYTES) {
+            return Err(Failure::Space { path: path.clone(), free_bytes, need_bytes });
         }
     }
     Ok(())
@@ -415,21 +379,6 @@ fn undo_after(machine: &Machine<'_>, journal: Journal, failure: Failure) -> Fail
     sweep(machine, journal.run());
     match journal.undo_all(machine) {
         Ok(()) => failure,
-        Err(error) => Failure {
-            blame: Fault::Ours,
-            error: format!("{}; and putting things back failed: {}", failure.error, chain(&error)),
-        },
-    }
-}
-
-/// The engine for a workload. Files that an engine keeps between runs are in the state directory.
-pub(crate) fn engine_for(kind: record::workload::EngineKind, state_dir: &Path) -> Box<dyn Engine> {
-    match kind {
-        record::workload::EngineKind::Corpus => {
-            Box::new(engine::corpus::CorpusEngine::new(state_dir.join("corpora")))
-        }
-        record::workload::EngineKind::Bonnie => Box::new(engine::bonnie::BonnieEngine),
-        record::workload::EngineKind::Fio => Box::new(engine::fio::FioEngine),
-        record::workload::EngineKind::Native => Box::new(engine::native::NativeEngine::default()),
+        Err(undo) => Failure::OpenAndUndo { open: Box::new(failure), undo },
     }
 }

@@ -1,6 +1,6 @@
 //! The rounds of a run: makes the trials that the ledger asks for, by an implementation that the caller passes in.
 
-use crate::controller::RunError;
+use crate::error::RunError;
 use crate::ledger::{Earlier, Ledger, Next};
 use crate::protocol::TrialRequest;
 use record::event::{Event, Stopped};

@@ -1,11 +1,30 @@
 //! Changes of the limits of a guest's disks during a trial, as the experiment says. They are put back at its end.
 
-use crate::guest_disks::HostedDisk;
+use crate::guest_disks::{HostedDisk, ThrottleError};
 use record::counter::HostChange;
+use record::printable::chain;
 use record::volume::LimitChange;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// Why limits could not be changed or put back.
+#[derive(Debug, Error)]
+pub(crate) enum ScheduleError {
+    #[error("the changes of limits have panicked")]
+    Panicked,
+    #[error("the limits of {device} could not be changed")]
+    NotChanged { device: String, source: ThrottleError },
+    /// The limits of some disks could not be put back.
+    #[error("{}", not_put_back(.0))]
+    NotPutBack(Vec<ThrottleError>),
+}
+
+fn not_put_back(causes: &[ThrottleError]) -> String {
+    let one = |cause: &ThrottleError| format!("limits could not be put back: {}", chain(cause.as_ref()));
+    causes.iter().map(one).collect::<Vec<_>>().join("; ")
+}
 
 /// Limit changes in progress. When dropped, it puts the limits back.
 #[derive(Debug)]
@@ -15,7 +34,7 @@ pub(crate) struct Schedule {
 }
 
 /// The changes that were made, and the first error.
-type Made = (Vec<HostChange>, Option<String>);
+type Made = (Vec<HostChange>, Option<ScheduleError>);
 
 impl Schedule {
     /// Starts with the load. `disks` are by their names in the guest. Returns `None` when no limits are to change.
@@ -39,10 +58,10 @@ impl Schedule {
     ///
     /// # Errors
     /// What could not be changed, and why.
-    pub(crate) fn end(&mut self) -> Result<Vec<HostChange>, String> {
+    pub(crate) fn end(&mut self) -> Result<Vec<HostChange>, ScheduleError> {
         let Some((stop, thread)) = self.changing.take() else { return Ok(Vec::new()) };
         drop(stop);
-        let (made, failed) = thread.join().map_err(|_| "the changes of limits have panicked".to_owned())?;
+        let (made, failed) = thread.join().map_err(|_| ScheduleError::Panicked)?;
         failed.map_or(Ok(made), Err)
     }
 
@@ -50,14 +69,12 @@ impl Schedule {
     ///
     /// # Errors
     /// What could not be put back, and why.
-    pub(crate) fn put_back(&mut self) -> Result<(), String> {
+    pub(crate) fn put_back(&mut self) -> Result<(), ScheduleError> {
         let _ = self.end();
-        let failed: Vec<String> = std::mem::take(&mut self.disks)
-            .iter()
-            .filter_map(|disk| disk.throttle.set(&disk.limits).err())
-            .map(|why| format!("limits could not be put back: {why}"))
-            .collect();
-        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+        let disks = std::mem::take(&mut self.disks);
+        let failed: Vec<ThrottleError> =
+            disks.iter().filter_map(|disk| disk.throttle.set(&disk.limits).err()).collect();
+        if failed.is_empty() { Ok(()) } else { Err(ScheduleError::NotPutBack(failed)) }
     }
 }
 
@@ -75,8 +92,8 @@ fn change_all(begun: Instant, due: Vec<(LimitChange, String, HostedDisk)>, stopp
         if !matches!(stopped.recv_timeout(left), Err(RecvTimeoutError::Timeout)) {
             break;
         }
-        if let Err(why) = disk.throttle.set(&change.limits) {
-            return (made, Some(format!("the limits of {device} could not be changed: {why}")));
+        if let Err(source) = disk.throttle.set(&change.limits) {
+            return (made, Some(ScheduleError::NotChanged { device, source }));
         }
         let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         made.push(HostChange { device, after_ms, limits: change.limits });
@@ -87,7 +104,8 @@ fn change_all(begun: Instant, due: Vec<(LimitChange, String, HostedDisk)>, stopp
 #[cfg(test)]
 mod tests {
     use super::Schedule;
-    use crate::guest_disks::{HostedDisk, Throttle};
+    use crate::guest_disks::{HostedDisk, Throttle, ThrottleError};
+    use record::printable::chain;
     use record::volume::{LimitChange, Limits};
     use std::path::PathBuf;
     use std::sync::{Arc, Mutex};
@@ -102,10 +120,10 @@ mod tests {
             self.0.lock().unwrap().last().copied().map(total)
         }
 
-        fn set(&self, limits: &Limits) -> Result<(), String> {
+        fn set(&self, limits: &Limits) -> Result<(), ThrottleError> {
             let iops = limits.total_iops.unwrap();
             if iops == 13 {
-                return Err("no".to_owned());
+                return Err("no".into());
             }
             self.0.lock().unwrap().push(iops);
             Ok(())
@@ -161,7 +179,7 @@ mod tests {
         let (kept, disks) = disk(&[(1, 13), (2, 40)]);
         let mut schedule = Schedule::begin(&disks).unwrap();
         std::thread::sleep(Duration::from_millis(50));
-        assert_eq!(schedule.end().unwrap_err(), "the limits of vdb could not be changed: no");
+        assert_eq!(chain(&schedule.end().unwrap_err()), "the limits of vdb could not be changed: no");
         drop(schedule);
         assert_eq!(*kept.0.lock().unwrap(), [400], "nothing after it was tried");
     }

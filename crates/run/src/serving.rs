@@ -1,16 +1,34 @@
 //! The server's end of a file system that another node loads: builds, exports, samples on request, and takes it down.
 
-use crate::node::Failure;
+use crate::context::{Bench, Steps};
 use crate::protocol::{TrialRequest, Turn};
+use crate::settle::{SettleError, settle};
 use crate::snapshot::{self, Before};
-use crate::trial::{Bench, Steps, blank, settle};
-use observe::Sampler;
+use crate::trial::blank;
+use observe::{Sampler, Unobservable};
 use record::printable::Shown as _;
 use record::printable::chain;
-use record::trial::{Outcome, TrialRecord};
+use record::trial::{Outcome, TrialRecord, TrialStep};
 use record::workload::CacheStart;
-use stack::{Built, Journal, Machine, NfsClient, Volumes};
+use stack::{ActError, Built, Journal, Machine, NfsClient, UndoError, Volumes};
 use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why this node could not do what the node that loads its file system asked for.
+#[derive(Debug, Error)]
+pub(crate) enum ServingError {
+    /// Caches could not be brought to the state in which the load begins.
+    #[error(transparent)]
+    Settle(#[from] SettleError),
+    /// Counters can't be sampled.
+    #[error(transparent)]
+    Sample(#[from] Unobservable),
+    /// The disk usage of files on a ZFS pool can't be brought up to date.
+    #[error(transparent)]
+    Pool(#[from] ActError),
+    #[error("{} is not below what is exported", .0.shown())]
+    Outside(PathBuf),
+}
 
 /// A stack that is up for another node.
 pub(crate) struct Serving {
@@ -39,8 +57,8 @@ impl Serving {
         let mut record = blank(&request);
         let mut steps = Steps { bench, cell: &request.cell.id, times: Vec::new() };
         let asked = &request.cell.stack;
-        let built =
-            steps.time("build", || stack::serve(machine, journal, volumes, asked, client, bench.cancel));
+        let built = steps
+            .time(TrialStep::Build, || stack::serve(machine, journal, volumes, asked, client, bench.cancel));
         record.steps = steps.times;
         let failed =
             |record: TrialRecord, why| Box::new(TrialRecord { outcome: Outcome::Failed(why), ..record });
@@ -70,46 +88,45 @@ impl Serving {
     }
 
     /// Does what the other node asks for.
-    ///
-    /// An error is the reason as text.
     pub(crate) fn turn(
         &mut self,
         machine: &Machine<'_>,
         journal: &mut Journal,
         turn: &Turn,
-    ) -> Result<(), String> {
+    ) -> Result<(), ServingError> {
         match turn {
             Turn::Clock => Ok(()),
             Turn::Settle { files, cache } => {
                 // For a warm cache the other node has already read the files, through this one's memory.
                 let cache = if *cache == CacheStart::Cold { CacheStart::Cold } else { CacheStart::Keep };
-                settle(machine, journal, &self.built, &self.stored(files)?, cache)
+                settle(machine, journal, &self.built, &self.stored(files)?, cache)?;
+                Ok(())
             }
             Turn::Begin { files } => {
                 let stored = self.stored(files)?;
                 let before = Before::look(machine, &self.built, stored, &mut self.record);
                 let config =
                     snapshot::config(machine, &self.built, &self.request, &self.record.topology, None);
-                let sampler = Sampler::start(&config).map_err(|e| chain(&e))?;
+                let sampler = Sampler::start(&config)?;
                 self.watching = Some((sampler, before));
                 Ok(())
             }
-            Turn::End => self.look_again(machine),
+            Turn::End => Ok(self.look_again(machine)?),
         }
     }
 
-    fn look_again(&mut self, machine: &Machine<'_>) -> Result<(), String> {
+    fn look_again(&mut self, machine: &Machine<'_>) -> Result<(), ActError> {
         let Some((sampler, before)) = self.watching.take() else { return Ok(()) };
         self.record.evidence = sampler.stop();
         before.look_again(machine, &self.built, &mut self.record)
     }
 
     /// The paths of the data files here. Refuses any path outside the export.
-    fn stored(&self, files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    fn stored(&self, files: &[PathBuf]) -> Result<Vec<PathBuf>, ServingError> {
         let plain =
             |file: &Path| file.components().all(|part| matches!(part, std::path::Component::Normal(_)));
         match files.iter().find(|file| !plain(file)) {
-            Some(file) => Err(format!("{} is not below what is exported", file.shown())),
+            Some(file) => Err(ServingError::Outside(file.clone())),
             None => Ok(files.iter().map(|file| self.directory.join(file)).collect()),
         }
     }
@@ -123,13 +140,13 @@ impl Serving {
         machine: &Machine<'_>,
         journal: &mut Journal,
         bench: &Bench<'_>,
-    ) -> Result<TrialRecord, Failure> {
-        if let Err(why) = self.look_again(machine) {
-            self.record.outcome = Outcome::Failed(why);
+    ) -> Result<TrialRecord, UndoError> {
+        if let Err(error) = self.look_again(machine) {
+            self.record.outcome = Outcome::Failed(chain(&error));
         }
         let Self { request, built, mut record, .. } = self;
         let mut steps = Steps { bench, cell: &request.cell.id, times: std::mem::take(&mut record.steps) };
-        steps.time("undo", || built.undo(machine, journal)).map_err(|e| Failure::ours(&e))?;
+        steps.time(TrialStep::Undo, || built.undo(machine, journal))?;
         record.steps = steps.times;
         Ok(record)
     }

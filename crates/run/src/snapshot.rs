@@ -10,7 +10,7 @@ use record::stack::{Layer, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::TrialRecord;
 use record::zfs::{PoolRecord, PoolState};
-use stack::{Built, Machine};
+use stack::{ActError, Built, Machine};
 use std::path::{Path, PathBuf};
 
 /// The topology below a stack, as far as this node sees it.
@@ -75,22 +75,20 @@ impl Before {
         Self { stored, backing, pool, caches }
     }
 
-    /// Records the same state just after the load.
-    ///
-    /// An error is the reason why the files' disk usage is unknown, as text.
+    /// Records the same state just after the load. An error is the reason why the files' disk usage is unknown.
     pub(crate) fn look_again(
         self,
         machine: &Machine<'_>,
         built: &Built,
         record: &mut TrialRecord,
-    ) -> Result<(), String> {
+    ) -> Result<(), ActError> {
         let caches = built.caches.iter().zip(self.caches);
         record.caches = caches.map(|(cache, before)| cache.record(machine, before)).collect();
         record.backing_after = residency(&self.backing, &mut record.unread);
         record.server_after = residency(served(built, &self.stored), &mut record.unread);
         if let Some(pool) = &built.pool {
             // The disk usage of files is known only after ZFS has written them to the devices.
-            pool.settle(machine, false).map_err(|e| chain(&e))?;
+            pool.settle(machine, false)?;
             record.pool = Some(PoolRecord {
                 implementation: pool.implementation.clone(),
                 guid: pool.guid.clone(),

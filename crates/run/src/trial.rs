@@ -1,46 +1,64 @@
 //! One trial: build, prepare, settle, measure, undo.
 
-use crate::flush;
+use crate::context::{Bench, Steps, TurnError, engine_for};
+use crate::flush::{self, FlushError};
 use crate::mounted::{ServedGround, guarded};
-use crate::node::{Failure, engine_for};
 use crate::persistent_stacks::{PersistentStacks, Up};
-use crate::protocol::{TrialRequest, Turn};
+use crate::protocol::TrialRequest;
+use crate::settle::{SettleError, settle};
 use crate::snapshot::{self, Before, residency};
-use engine::Job;
-use observe::Sampler;
+use engine::{EngineError, Job};
+use observe::{Sampler, Unobservable};
 use record::copy::Extents;
-use record::id::CellId;
 use record::plan::Cell;
 use record::printable::Shown as _;
 use record::printable::chain;
 use record::stack::Rebuild;
-use record::trial::{EngineOutput, Outcome, StepTime, TrialRecord};
+use record::trial::{Outcome, TrialRecord, TrialStep};
 use record::workload::CacheStart;
 use record::zfs::PoolRecord;
-use stack::{Built, Journal, Machine, Volumes};
+use stack::{ActError, Built, Journal, Machine, StackError, UndoError, Volumes};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
+use thiserror::Error;
 
-/// A callback for progress: the cell (if there is one), the step, and the share of it that is done (if known).
-pub(crate) type Teller<'a> = Box<dyn Fn(Option<&CellId>, &str, Option<f64>) + 'a>;
-
-/// What all trials of a node share.
-pub(crate) struct Bench<'a> {
-    /// The directory for the engines' own small files.
-    pub(crate) scratch: PathBuf,
-    /// Set to end the current work.
-    pub(crate) cancel: &'a AtomicBool,
-    /// Reports the current step.
-    pub(crate) step: Teller<'a>,
-    /// The node that serves the file system under test, if it is another one.
-    pub(crate) server: Option<&'a dyn Server>,
+/// Why a trial is no measurement.
+#[derive(Debug, Error)]
+enum TrialError {
+    #[error("can't make {}", .path.shown())]
+    Scratch { path: PathBuf, source: std::io::Error },
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Caches could not be attached after the data were laid out.
+    #[error(transparent)]
+    Attach(#[from] StackError),
+    /// Caches could not be brought to the state in which the load begins.
+    #[error(transparent)]
+    Settle(#[from] SettleError),
+    /// The node that serves the file system under test failed.
+    #[error(transparent)]
+    Server(#[from] TurnError),
+    /// Counters can't be sampled.
+    #[error(transparent)]
+    Sample(#[from] Unobservable),
+    /// The disk usage of files on a ZFS pool can't be brought up to date.
+    #[error(transparent)]
+    Pool(#[from] ActError),
+    /// Caches could not be flushed and removed after the load.
+    #[error(transparent)]
+    Flush(#[from] FlushError),
 }
 
-/// The node that serves the file system under test, reached through the controller.
-pub(crate) trait Server {
-    /// Has the server do something and waits; returns the server's CLOCK_MONOTONIC in nanoseconds, or why it failed.
-    fn turn(&self, turn: Turn) -> Result<u64, String>;
+/// Why something of a trial's stack is left. The next stack would be built on top of it, so the run ends.
+#[derive(Debug, Error)]
+pub(crate) enum LeftError {
+    /// The stack could not be taken down.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
+    /// The stack could not be built, and the part that was built could not be taken down.
+    #[error(transparent)]
+    Build(#[from] StackError),
 }
 
 /// Performs one trial. A failed trial also gives a record; only a failed undo is an error, since then no further trial may run.
@@ -51,7 +69,7 @@ pub(crate) fn perform(
     bench: &Bench<'_>,
     standing: &mut PersistentStacks,
     request: &TrialRequest,
-) -> Result<TrialRecord, Failure> {
+) -> Result<TrialRecord, LeftError> {
     let mut record = blank(request);
     let mut steps = Steps { bench, cell: &request.cell.id, times: Vec::new() };
     let asked = &request.cell.stack;
@@ -59,7 +77,7 @@ pub(crate) fn perform(
     let up = match standing.take(asked) {
         Some(up) => Ok(up),
         None => steps
-            .time("build", || match &request.from {
+            .time(TrialStep::Build, || match &request.from {
                 Some(source) => stack::mount(machine, journal, asked, source, bench.cancel),
                 None => stack::build_unless(machine, journal, volumes, asked, bench.cancel),
             })
@@ -75,8 +93,8 @@ pub(crate) fn perform(
                 measure(machine, journal, volumes, &mut up, request, &mut steps, &mut record)?;
                 flush(machine, journal, &up, request, &mut steps, &mut record)
             });
-            if let Err(reason) = measured {
-                record.outcome = Outcome::Failed(reason);
+            if let Err(error) = measured {
+                record.outcome = Outcome::Failed(chain(&error));
             }
             if stays && record.outcome == Outcome::Measured {
                 up.trials += 1;
@@ -84,11 +102,10 @@ pub(crate) fn perform(
             } else {
                 // After a failure the state is unknown: the next trial builds the stack anew.
                 standing.forget_above(&up);
-                steps.time("undo", || up.built.undo(machine, journal)).map_err(|e| Failure::ours(&e))?;
+                steps.time(TrialStep::Undo, || up.built.undo(machine, journal))?;
             }
         }
-        // The next stack would be built on top of what is left, so the run ends.
-        Err(error) if error.left_something() => return Err(Failure::ours(&error)),
+        Err(error) if error.left_something() => return Err(error.into()),
         Err(error) => {
             record.refused = error.is_refusal();
             record.outcome = Outcome::Failed(chain(&error));
@@ -104,23 +121,7 @@ pub(crate) fn blank(request: &TrialRequest) -> TrialRecord {
     TrialRecord::new(request.id.clone(), request.seed, started_unix_ms, Outcome::Measured)
 }
 
-pub(crate) struct Steps<'a> {
-    pub(crate) bench: &'a Bench<'a>,
-    pub(crate) cell: &'a CellId,
-    pub(crate) times: Vec<StepTime>,
-}
-
-impl Steps<'_> {
-    pub(crate) fn time<T>(&mut self, step: &str, act: impl FnOnce() -> T) -> T {
-        (self.bench.step)(Some(self.cell), step, None);
-        let begun = Instant::now();
-        let result = act();
-        self.times.push(StepTime { step: step.to_owned(), seconds: begun.elapsed().as_secs_f64() });
-        result
-    }
-}
-
-/// Does everything between build and undo. An error is the reason as text.
+/// Does everything between build and undo.
 fn measure(
     machine: &Machine<'_>,
     journal: &mut Journal,
@@ -129,13 +130,13 @@ fn measure(
     request: &TrialRequest,
     steps: &mut Steps<'_>,
     record: &mut TrialRecord,
-) -> Result<(), String> {
+) -> Result<(), TrialError> {
     let built = &up.built;
     let (bench, steps_cell) = (steps.bench, steps.cell);
     let engine = engine_for(request.cell.workload.engine, machine.state_dir);
     let throttle = volumes.throttle();
     std::fs::create_dir_all(&bench.scratch)
-        .map_err(|e| format!("can't make {}: {e}", bench.scratch.shown()))?;
+        .map_err(|source| TrialError::Scratch { path: bench.scratch.clone(), source })?;
     let prepare = Job {
         ground: &built.ground,
         workload: &request.cell.workload,
@@ -145,16 +146,15 @@ fn measure(
         cgroup_procs: throttle.as_ref().map(|t| t.cgroup_procs.as_path()),
         cancel: bench.cancel,
         started: &|_| {},
-        progress: &|done| (bench.step)(Some(steps_cell), "prepare", Some(done)),
+        progress: &|done| (bench.step)(Some(steps_cell), TrialStep::Prepare.name(), Some(done)),
         scratch: &bench.scratch,
     };
     let (files, cache) = match up.files.take() {
         Some(files) => (files, request.cell.workload.cache),
         None => {
-            let files = steps.time("prepare", || engine.prepare(&prepare)).map_err(|e| chain(&e))?;
+            let files = steps.time(TrialStep::Prepare, || engine.prepare(&prepare))?;
             if request.cell.stack.attaches_late() {
-                let attached = steps.time("attach", || built.attach_caches(machine, journal));
-                up.attached = attached.map_err(|e| chain(&e))?;
+                up.attached = steps.time(TrialStep::Attach, || built.attach_caches(machine, journal))?;
             }
             (files, first_cache(&request.cell))
         }
@@ -164,7 +164,7 @@ fn measure(
     let cgroup = throttle.as_ref().and_then(|t| t.cgroup_procs.parent().map(PathBuf::from));
     let config = snapshot::config(machine, built, request, &record.topology, cgroup);
     let apart = ServedGround::of(bench.server, built, &files);
-    steps.time("settle", || match &apart {
+    steps.time(TrialStep::Settle, || match &apart {
         Some(apart) => apart.settle(machine, journal, &request.cell.stack, &files, cache),
         None => settle(machine, journal, built, &files, cache),
     })?;
@@ -174,8 +174,8 @@ fn measure(
     let before = Before::look(machine, built, stored, record);
     let clock = apart.as_ref().map(ServedGround::begin).transpose()?;
 
-    let sampler = Sampler::start(&config).map_err(|e| chain(&e))?;
-    let output: Result<EngineOutput, _> = steps.time("measure", || {
+    let sampler = Sampler::start(&config)?;
+    let output = steps.time(TrialStep::Measure, || {
         let started = |pid: u32| sampler.engine_pid(pid);
         engine.run(&Job { started: &started, ..prepare })
     });
@@ -192,13 +192,12 @@ fn measure(
             }
             record.engine = Some(output);
         }
-        Err(error) => {
-            let reason = chain(&error);
-            record.engine = error.into_output();
-            return Err(reason);
+        Err(mut error) => {
+            record.engine = error.take_output();
+            return Err(error.into());
         }
     }
-    ended
+    Ok(ended?)
 }
 
 /// Flushes and removes the caches that the stack removes after the measured time.
@@ -209,15 +208,16 @@ fn flush(
     request: &TrialRequest,
     steps: &mut Steps<'_>,
     record: &mut TrialRecord,
-) -> Result<(), String> {
+) -> Result<(), TrialError> {
     if !request.cell.stack.flushes() {
         return Ok(());
     }
     let cancel = steps.bench.cancel;
     let (files, workload) = (up.files.as_deref(), &request.cell.workload);
-    steps.time("flush", || {
+    steps.time(TrialStep::Flush, || {
         flush::caches(machine, journal, &up.built, files, workload, cancel, &mut record.caches)
-    })
+    })?;
+    Ok(())
 }
 
 /// The cache state for a trial that has just laid out the data. A persistent stack keeps what its trials leave in caches, but
@@ -235,30 +235,6 @@ pub(crate) fn by_ratio(logical_bytes: u64, pool: &PoolRecord) -> Option<Extents>
     let percent = pool.after.compress_ratio_percent.filter(|percent| *percent > 0)?;
     let disk_bytes = u128::from(logical_bytes) * 100 / u128::from(percent);
     Some(Extents { uncompressed_bytes: logical_bytes, disk_bytes: u64::try_from(disk_bytes).ok()? })
-}
-
-/// Brings the page cache to the state the workload asks for.
-pub(crate) fn settle(
-    machine: &Machine<'_>,
-    journal: &mut Journal,
-    built: &Built,
-    files: &[PathBuf],
-    cache: CacheStart,
-) -> Result<(), String> {
-    match cache {
-        CacheStart::Keep => {}
-        CacheStart::Cold => stack::settle::drop_caches(machine, files).map_err(|e| chain(&e))?,
-        CacheStart::Warm => stack::settle::read_all(files).map_err(|e| chain(&e))?,
-    }
-    let cold = cache == CacheStart::Cold;
-    match (&built.pool, &built.nfs) {
-        // ZFS can't export a pool, and so empty its cache, while NFS exports a directory of it.
-        (Some(pool), Some(nfs)) if cold => {
-            nfs.while_down(machine, journal, || pool.settle(machine, cold)).map_err(|e| chain(&e))
-        }
-        (Some(pool), _) => pool.settle(machine, cold).map_err(|e| chain(&e)),
-        (None, _) => Ok(()),
-    }
 }
 
 /// The data files by their paths on the server, where they are mounted from it.

@@ -1,21 +1,22 @@
 //! Before the first trial: checks that the limit of each emulated volume holds.
 
+mod error;
 mod slope;
 
-use crate::fault::Fault;
-use crate::node::{Failure, engine_for};
-use crate::trial::Bench;
+use crate::context::{Bench, engine_for};
 use engine::Job;
-use record::printable::Shown as _;
-use record::printable::chain;
+use error::ProbeError;
 use record::stack::{Rebuild, Stack};
 use record::throttle::KEPT_WITHIN;
 use record::trial::{EngineOutput, Totals};
-use record::volume::{Burst, Limits, VerifiedLimit, Volume, VolumeFacts, VolumeKind};
+use record::volume::{Burst, LimitName, Limits, VerifiedLimit, Volume, VolumeFacts, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use stack::{Built, Journal, Machine, Volumes};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ScopedJoinHandle;
+
+pub(crate) use error::LimitsError;
 
 /// The engine of the probes: it is always available, whichever engine performs the trials.
 const ENGINE: EngineKind = EngineKind::Native;
@@ -39,7 +40,7 @@ pub(crate) fn limits(
     volumes: &Volumes,
     asked: &[Volume],
     bench: &Bench<'_>,
-) -> Result<Vec<VolumeFacts>, Failure> {
+) -> Result<Vec<VolumeFacts>, LimitsError> {
     let mut facts = volumes.facts();
     for fact in &mut facts {
         fact.burst = asked.iter().find(|volume| volume.name == fact.name).and_then(burst_of);
@@ -61,7 +62,7 @@ pub(crate) fn limits(
             layers: Vec::new(),
             rebuild: Rebuild::Trial,
         };
-        let built = stack::build(machine, journal, volumes, &stack).map_err(|e| Failure::machine(&e))?;
+        let built = stack::build(machine, journal, volumes, &stack)?;
         let emulated = matches!(volume.kind, VolumeKind::Emulate { .. });
         let device = facts.iter().find(|f| f.name == volume.name).and_then(|f| f.device.as_deref());
         let name = device.and_then(Path::file_name).filter(|_| emulated);
@@ -69,12 +70,12 @@ pub(crate) fn limits(
         raws.push(Raw { name: volume.name.clone(), limits, stat, built });
     }
     let mut outcome = Ok(());
-    for probe in PROBES.iter().filter(|p| raws.iter().any(|raw| (p.asked)(&raw.limits).is_some())) {
+    for probe in PROBES.iter().filter(|p| raws.iter().any(|raw| p.limit.of(&raw.limits).is_some())) {
         (bench.step)(None, &format!("verifying {} limits", probe.limit), None);
         outcome = outcome.and_then(|()| run_probe(probe, &raws, volumes, bench, &mut facts));
     }
     while let Some(raw) = raws.pop() {
-        raw.built.undo(machine, journal).map_err(|e| Failure::ours(&e))?;
+        raw.built.undo(machine, journal)?;
     }
     outcome.map(|()| facts)
 }
@@ -103,9 +104,8 @@ struct Raw {
 
 /// A probe of one kind of limit in one direction.
 struct Probe {
-    limit: &'static str,
+    limit: LimitName,
     rw: Rw,
-    asked: fn(&Limits) -> Option<u64>,
     counts: Counts,
 }
 
@@ -120,12 +120,12 @@ const IOS: Counts = Counts { rate: |totals| totals.iops, seen: slope::ios };
 const BYTES: Counts = Counts { rate: |totals| totals.bytes_per_second, seen: slope::bytes };
 
 const PROBES: &[Probe] = &[
-    Probe { limit: "read_iops", rw: Rw::Randread, asked: |l| l.read_iops, counts: IOS },
-    Probe { limit: "write_iops", rw: Rw::Randwrite, asked: |l| l.write_iops, counts: IOS },
-    Probe { limit: "read_bps", rw: Rw::Read, asked: |l| l.read_bps, counts: BYTES },
-    Probe { limit: "write_bps", rw: Rw::Write, asked: |l| l.write_bps, counts: BYTES },
-    Probe { limit: "total_iops", rw: Rw::Randrw, asked: |l| l.total_iops, counts: IOS },
-    Probe { limit: "total_bps", rw: Rw::Rw, asked: |l| l.total_bps, counts: BYTES },
+    Probe { limit: LimitName::ReadIops, rw: Rw::Randread, counts: IOS },
+    Probe { limit: LimitName::WriteIops, rw: Rw::Randwrite, counts: IOS },
+    Probe { limit: LimitName::ReadBps, rw: Rw::Read, counts: BYTES },
+    Probe { limit: LimitName::WriteBps, rw: Rw::Write, counts: BYTES },
+    Probe { limit: LimitName::TotalIops, rw: Rw::Randrw, counts: IOS },
+    Probe { limit: LimitName::TotalBps, rw: Rw::Rw, counts: BYTES },
 ];
 
 /// The block size that meets this limit and not the other one of the same direction: small for IOPS, large for bandwidth. `None`
@@ -193,7 +193,7 @@ fn run_probe(
     volumes: &Volumes,
     bench: &Bench<'_>,
     facts: &mut [VolumeFacts],
-) -> Result<(), Failure> {
+) -> Result<(), LimitsError> {
     let mut probed = Vec::new();
     for _ in 0..TRIES {
         probed = load_all(probe, raws, volumes, bench, facts)?;
@@ -203,7 +203,7 @@ fn run_probe(
     }
     for one in probed {
         if !one.is_kept() {
-            return Err(refusal(&one));
+            return Err(refusal(one));
         }
         if let Some(fact) = facts.iter_mut().find(|f| f.name == one.name) {
             fact.verified.push(one.verified);
@@ -219,7 +219,7 @@ fn load_all(
     volumes: &Volumes,
     bench: &Bench<'_>,
     facts: &[VolumeFacts],
-) -> Result<Vec<Probed>, Failure> {
+) -> Result<Vec<Probed>, LimitsError> {
     let throttle = volumes.throttle();
     let around = Around {
         cgroup_procs: throttle.as_ref().map(|t| t.cgroup_procs.as_path()),
@@ -230,7 +230,7 @@ fn load_all(
     std::thread::scope(|scope| {
         let running: Vec<_> = raws
             .iter()
-            .filter_map(|raw| Some((raw, (probe.asked)(&raw.limits)?, block_bytes(probe, &raw.limits)?)))
+            .filter_map(|raw| Some((raw, probe.limit.of(&raw.limits)?, block_bytes(probe, &raw.limits)?)))
             .map(|(raw, asked, bs)| {
                 let size = facts.iter().find(|f| f.name == raw.name).map_or(0, |f| f.size_bytes);
                 let workload = workload(probe, bs, size);
@@ -238,11 +238,12 @@ fn load_all(
                 (raw, handle)
             })
             .collect();
-        let result = |(raw, handle): (&Raw, std::thread::ScopedJoinHandle<'_, Result<_, String>>)| {
-            let verified = handle.join().unwrap_or_else(|_| Err("the probe panicked".into()));
-            let verified = verified.map_err(|error| Failure {
-                blame: Fault::Machine,
-                error: format!("volume {}: the probe of {} failed: {error}", raw.name, probe.limit),
+        let result = |(raw, handle): (&Raw, ScopedJoinHandle<'_, Result<_, ProbeError>>)| {
+            let verified = handle.join().unwrap_or(Err(ProbeError::Panicked));
+            let verified = verified.map_err(|error| LimitsError::Probe {
+                volume: raw.name.clone(),
+                limit: probe.limit,
+                source: Box::new(error),
             })?;
             Ok(Probed { name: raw.name.clone(), by_kernel: raw.stat.is_some(), verified })
         };
@@ -264,9 +265,10 @@ fn load(
     asked: u64,
     workload: &Workload,
     around: &Around<'_>,
-) -> Result<VerifiedLimit, String> {
+) -> Result<VerifiedLimit, ProbeError> {
     let scratch = around.scratch.join(format!("probe-{}", raw.name));
-    std::fs::create_dir_all(&scratch).map_err(|e| format!("can't make {}: {e}", scratch.shown()))?;
+    std::fs::create_dir_all(&scratch)
+        .map_err(|source| ProbeError::Scratch { path: scratch.clone(), source })?;
     let job = Job {
         ground: &raw.built.ground,
         workload,
@@ -282,19 +284,20 @@ fn load(
     let done = AtomicBool::new(false);
     let (output, looks) = std::thread::scope(|scope| {
         let watching = raw.stat.as_deref().map(|stat| (stat, scope.spawn(|| slope::watch(stat, &done))));
-        let output = engine_for(ENGINE, &scratch).run(&job).map_err(|e| chain(&e));
+        let output = engine_for(ENGINE, &scratch).run(&job);
         done.store(true, Ordering::Release);
         let looks = watching.map(|(stat, watching)| {
             let looks = watching.join().unwrap_or_else(|_| Err(std::io::Error::other("it panicked")));
-            looks.map_err(|e| format!("can't read {}: {e}", stat.shown()))
+            looks.map_err(|source| ProbeError::Counters { path: stat.to_path_buf(), source })
         });
         (output, looks)
     });
     let output = output?;
     let measured = match looks {
         None => counted(probe, &output),
-        Some(looks) => slope::rate(&looks?, output.window, probe.counts.seen)
-            .ok_or("too few looks at the device's counters: the machine is too busy")?,
+        Some(looks) => {
+            slope::rate(&looks?, output.window, probe.counts.seen).ok_or(ProbeError::TooFewLooks)?
+        }
     };
     Ok(verified(probe, asked, measured, &output))
 }
@@ -313,12 +316,10 @@ fn counted(probe: &Probe, output: &EngineOutput) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "limits are far below 2^52")]
 fn verified(probe: &Probe, asked: u64, measured: f64, output: &EngineOutput) -> VerifiedLimit {
     let seconds = output.window.seconds();
-    VerifiedLimit { limit: probe.limit.to_owned(), asked: asked as f64, measured, seconds }
+    VerifiedLimit { limit: probe.limit, asked: asked as f64, measured, seconds }
 }
 
-fn refusal(probed: &Probed) -> Failure {
-    let VerifiedLimit { limit, asked, measured, .. } = &probed.verified;
-    let name = &probed.name;
+fn refusal(probed: Probed) -> LimitsError {
     let why = if probed.off() > TOLERANCE {
         "the limit does not bind here, so this would not be the volume that was asked for"
     } else if probed.by_kernel {
@@ -328,19 +329,14 @@ fn refusal(probed: &Probed) -> Failure {
     } else {
         "the disk doesn't come to its limit here, so something else would be measured: run on a quiet machine, or set a limit that it comes to"
     };
-    Failure {
-        blame: Fault::Machine,
-        error: format!(
-            "volume {name}: {limit} is limited to {asked}, but a raw probe measured {measured:.1} in the last of {TRIES} tries: {why}"
-        ),
-    }
+    LimitsError::NotKept { volume: probed.name, probe: probed.verified, tries: TRIES, why }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{PROBES, Probed, block_bytes, counted, refusal, workload};
     use record::trial::{EngineOutput, Totals, Window};
-    use record::volume::{Limits, VerifiedLimit};
+    use record::volume::{LimitName, Limits, VerifiedLimit};
     use record::workload::Ask;
 
     fn output(read_iops: f64, write_iops: f64) -> EngineOutput {
@@ -355,7 +351,7 @@ mod tests {
     #[test]
     fn each_probe_looks_at_its_own_direction_and_unit() {
         let measured: Vec<(&str, f64)> =
-            PROBES.iter().map(|p| (p.limit, counted(p, &output(81.0, 79.0)))).collect();
+            PROBES.iter().map(|p| (p.limit.name(), counted(p, &output(81.0, 79.0)))).collect();
         let expected = [
             ("read_iops", 81.0),
             ("write_iops", 79.0),
@@ -391,18 +387,18 @@ mod tests {
     }
 
     fn probed(asked: f64, measured: f64, by_kernel: bool) -> Probed {
-        let verified = VerifiedLimit { limit: "read_iops".into(), asked, measured, seconds: 3.0 };
+        let verified = VerifiedLimit { limit: LimitName::ReadIops, asked, measured, seconds: 3.0 };
         Probed { name: "vol[1]".into(), by_kernel, verified }
     }
 
     #[test]
     fn a_refusal_names_volume_limit_and_both_rates() {
-        let loose = refusal(&probed(80.0, 4100.0, true)).error;
+        let loose = refusal(probed(80.0, 4100.0, true)).to_string();
         for part in ["vol[1]", "read_iops", "80", "4100", "does not bind"] {
             assert!(loose.contains(part), "{loose}");
         }
         for by_kernel in [true, false] {
-            let slow = refusal(&probed(80.0, 40.0, by_kernel)).error;
+            let slow = refusal(probed(80.0, 40.0, by_kernel)).to_string();
             assert!(slow.contains("quiet machine") && !slow.contains("ask for less"), "{slow}");
         }
     }

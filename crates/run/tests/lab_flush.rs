@@ -80,7 +80,7 @@ fn trial(round: u32, form: CacheForm) -> Request {
 
 fn check(record: &TrialRecord) {
     assert_eq!(record.outcome, Outcome::Measured, "{:?}", record.engine.as_ref().map(|e| &e.raw));
-    let steps: Vec<&str> = record.steps.iter().map(|step| step.step.as_str()).collect();
+    let steps: Vec<&str> = record.steps.iter().map(|step| step.step.name()).collect();
     assert_eq!(steps, ["build", "prepare", "attach", "settle", "measure", "flush", "undo"]);
     let cache = &record.caches[0];
     let flushed = cache.flushed.as_ref().unwrap();

@@ -181,7 +181,7 @@ fn fio_trial_in_a_lent_directory_is_recorded_and_undone() {
     let trimmed = record.evidence.samples.iter().any(|s| s.vm.is_some_and(|vm| vm.takes_cold_pages));
     let least = if trimmed { 7 << 20 } else { 8 << 20 };
     assert!((least..=8 << 20).contains(&cached), "warm means all of it, not {cached} bytes");
-    let steps: Vec<&str> = record.steps.iter().map(|s| s.step.as_str()).collect();
+    let steps: Vec<&str> = record.steps.iter().map(|s| s.step.name()).collect();
     assert_eq!(steps, ["build", "prepare", "settle", "measure", "undo"]);
     assert_eq!(files_below(lent.path()), ["mine.txt"]);
     assert_eq!(files_below(state.path()), Vec::<String>::new());
@@ -222,7 +222,7 @@ fn a_stack_that_stays_up_keeps_its_data_until_a_trial_fails_and_is_undone_with_t
     let cached = |i: usize| records[i].cache_before.iter().map(|file| file.cached_bytes).sum::<u64>();
     assert_eq!(cached(0), 0, "what laying out left is not the trials'");
     assert!((1..8 << 20).contains(&cached(1)), "what the first trial read is kept: {}", cached(1));
-    let steps = |i: usize| records[i].steps.iter().map(|s| s.step.as_str()).collect::<Vec<_>>().join(" ");
+    let steps = |i: usize| records[i].steps.iter().map(|s| s.step.name()).collect::<Vec<_>>().join(" ");
     assert_eq!(steps(0), "build prepare settle measure");
     assert_eq!(steps(1), "settle measure");
     assert!(matches!(records[2].outcome, Outcome::Failed(_)) && steps(2).ends_with("undo"), "{}", steps(2));

@@ -3,6 +3,7 @@
 
 use record::bonnie::Figure;
 use std::collections::BTreeMap;
+use thiserror::Error;
 
 /// Factors to convert a field's number.
 const KIB: f64 = 1024.0;
@@ -28,23 +29,35 @@ const FIGURES: [(usize, &str, f64); 12] = [
 const LATENCIES: usize = 38;
 const FIELDS: usize = LATENCIES + FIGURES.len();
 
+/// Why an output can't be used.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub(super) enum CsvError {
+    #[error("there is no line of results in it")]
+    NoLine,
+    #[error("its results are in format {format:?} with {fields} fields; known are 1.97 and 1.98")]
+    Format { format: String, fields: usize },
+    #[error("{name}: {field:?} is no figure")]
+    NoFigure { name: &'static str, field: String },
+    #[error("its results hold no figure")]
+    Empty,
+}
+
 /// The version and the figures of the last line of results in a text; several processes at once give one line for all.
-pub(super) fn read(text: &str) -> Result<(String, BTreeMap<String, Figure>), String> {
+pub(super) fn read(text: &str) -> Result<(String, BTreeMap<String, Figure>), CsvError> {
     let line = text.lines().rev().find(|line| line.split(',').count() > LATENCIES);
-    let line = line.ok_or_else(|| "there is no line of results in it".to_owned())?;
+    let line = line.ok_or(CsvError::NoLine)?;
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     if !matches!(fields[0], "1.97" | "1.98") || fields.len() < FIELDS {
-        return Err(format!(
-            "its results are in format {:?} with {} fields; known are 1.97 and 1.98",
-            fields[0],
-            fields.len()
-        ));
+        return Err(CsvError::Format { format: fields[0].to_owned(), fields: fields.len() });
     }
     let mut figures = BTreeMap::new();
     for (number, (place, name, factor)) in FIGURES.into_iter().enumerate() {
-        let Some(figure) = figure(fields[place], factor).map_err(|why| format!("{name}: {why}"))? else {
+        let field = fields[place];
+        if field.is_empty() {
             continue;
-        };
+        }
+        let no_figure = || CsvError::NoFigure { name, field: field.to_owned() };
+        let figure = figure(field, factor).ok_or_else(no_figure)?;
         figures.insert(name.to_owned(), figure);
         let base = name.trim_end_matches("_bw");
         if let Some(cpu) = figure_or_none(fields[place + 1], PERCENT) {
@@ -56,27 +69,23 @@ pub(super) fn read(text: &str) -> Result<(String, BTreeMap<String, Figure>), Str
         }
     }
     if figures.is_empty() {
-        return Err("its results hold no figure".to_owned());
+        return Err(CsvError::Empty);
     }
     Ok((fields[1].to_owned(), figures))
 }
 
-fn figure(field: &str, factor: f64) -> Result<Option<Figure>, String> {
-    if field.is_empty() {
-        return Ok(None);
-    }
+/// The figure in a field; `None` if there is none.
+fn figure(field: &str, factor: f64) -> Option<Figure> {
     if is_too_fast(field) {
-        return Ok(Some(Figure::TooFast));
+        return Some(Figure::TooFast);
     }
-    match field.parse::<f64>() {
-        Ok(value) if value.is_finite() && value >= 0.0 => Ok(Some(Figure::Value(value * factor))),
-        _ => Err(format!("{field:?} is no figure")),
-    }
+    let value = field.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0)?;
+    Some(Figure::Value(value * factor))
 }
 
 /// The CPU time of a rate: if the rate was too fast to measure, so is this.
 fn figure_or_none(field: &str, factor: f64) -> Option<Figure> {
-    figure(field, factor).ok().flatten().filter(|figure| *figure != Figure::TooFast)
+    figure(field, factor).filter(|figure| *figure != Figure::TooFast)
 }
 
 fn is_too_fast(field: &str) -> bool {
@@ -136,8 +145,8 @@ mod tests {
 
     #[test]
     fn what_is_no_result_is_refused() {
-        assert!(read("Writing a byte at a time...done\n").unwrap_err().contains("no line"));
-        assert!(read(&QUICK.replacen("1.98", "1.96", 1)).unwrap_err().contains("1.96"));
-        assert!(read(&QUICK.replace(",2023,", ",nonsense,")).unwrap_err().contains("seq_create"));
+        assert!(read("Writing a byte at a time...done\n").unwrap_err().to_string().contains("no line"));
+        assert!(read(&QUICK.replacen("1.98", "1.96", 1)).unwrap_err().to_string().contains("1.96"));
+        assert!(read(&QUICK.replace(",2023,", ",nonsense,")).unwrap_err().to_string().contains("seq_create"));
     }
 }

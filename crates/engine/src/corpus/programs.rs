@@ -3,8 +3,7 @@
 use super::order;
 use super::task::{Failure, Report, Source, Task, Word, WriterTask};
 use super::tree::{Kind, Tree};
-use super::worker::{of_io, seconds};
-use crate::native::clock::monotonic_ns;
+use crate::native::clock::{monotonic_ns, seconds};
 use record::copy::{CopiedBy, Copier, CopyOrder, Preserve};
 use record::printable::Shown as _;
 use rustix::process::Signal;
@@ -114,7 +113,7 @@ pub(crate) fn prepare(task: &Task, tree: &Tree) -> Result<(), Failure> {
     for writer in &task.writers {
         let Some(list) = &writer.list else { continue };
         write_list(tree, writer.order, writer.part, task.seed, list)
-            .map_err(|error| of_io("write", list, &error))?;
+            .map_err(|error| Failure::of_io("write", list, &error))?;
     }
     Ok(())
 }
@@ -162,7 +161,7 @@ fn warm(tree: &Tree, source: &Path) -> Result<(), Failure> {
             Ok(())
         };
         let mut read = read;
-        read().map_err(|error| of_io("read", &path, &error))?;
+        read().map_err(|error| Failure::of_io("read", &path, &error))?;
     }
     Ok(())
 }
@@ -177,7 +176,7 @@ struct Running {
 fn start(writer: &WriterTask, source: &Path, said: &Path) -> Result<Vec<Running>, Failure> {
     let mut children = Vec::new();
     let mut input: Option<Stdio> = match writer.list.as_ref().filter(|_| writer.list_as_input) {
-        Some(list) => Some(File::open(list).map_err(|error| of_io("open", list, &error))?.into()),
+        Some(list) => Some(File::open(list).map_err(|error| Failure::of_io("open", list, &error))?.into()),
         None => None,
     };
     let last = writer.argv.len().saturating_sub(1);
@@ -191,10 +190,10 @@ fn start(writer: &WriterTask, source: &Path, said: &Path) -> Result<Vec<Running>
             .current_dir(source)
             .stdin(input.take().unwrap_or_else(Stdio::null));
         let said = said.with_extension(format!("{number}.stderr"));
-        let complaints = File::create(&said).map_err(|error| of_io("create", &said, &error))?;
+        let complaints = File::create(&said).map_err(|error| Failure::of_io("create", &said, &error))?;
         command.stdout(if number < last { Stdio::piped() } else { Stdio::null() }).stderr(complaints);
         die_with_us(&mut command);
-        let mut child = command.spawn().map_err(|error| of_io("run", program, &error))?;
+        let mut child = command.spawn().map_err(|error| Failure::of_io("run", program, &error))?;
         input = child.stdout.take().map(Stdio::from);
         let name = program.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         children.push(Running { name, child, said });
@@ -215,7 +214,7 @@ fn die_with_us(command: &mut Command) {
 fn wait(mut running: Running, messages: &mut Vec<String>) -> Option<Failure> {
     let status = match running.child.wait() {
         Ok(status) => status,
-        Err(error) => return Some(of_io("wait for", Path::new(&running.name), &error)),
+        Err(error) => return Some(Failure::of_io("wait for", Path::new(&running.name), &error)),
     };
     let said = first_of(&running.said);
     messages.extend(said.lines().take(20).map(|line| format!("{}: {line}", running.name)));

@@ -1,8 +1,11 @@
 //! The worker's input and output.
 
+use crate::errno;
 use record::copy::{CopiedBy, Copier, CopyOrder, CopySync, Preserve};
+use record::printable::Shown as _;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// A copy to make.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -78,4 +81,13 @@ pub(crate) struct Failure {
     pub(crate) errno: String,
     /// The operation and its place, e.g. `write diskproof-data.0/a/b at offset 4096`.
     pub(crate) place: String,
+}
+
+impl Failure {
+    /// The failure of an operation on a path.
+    pub(crate) fn of_io(action: &str, path: &Path, error: &io::Error) -> Self {
+        let errno =
+            error.raw_os_error().map_or_else(|| error.to_string(), |number| errno::name(number.into()));
+        Self { errno, place: format!("{action} {}", path.shown()) }
+    }
 }

@@ -6,7 +6,7 @@ use super::task::{Failure, Report, Source, Task, WriterTask};
 use super::tree::Tree;
 use super::writer::{Layout, Manner, Room, Writer, failure};
 use super::{load, pack, programs};
-use crate::native::clock::monotonic_ns;
+use crate::native::clock::{monotonic_ns, seconds};
 use crate::native::usage::Usage;
 use record::copy::{CopiedBy, Copier, CopySync};
 use record::printable::Shown as _;
@@ -91,7 +91,7 @@ fn perform(task: &Task, tree: &Tree) -> Report {
 }
 
 fn copy(task: &Task, tree: &Tree, report: &mut Report) -> Result<(), Failure> {
-    let target = File::open(&task.target).map_err(|error| of_io("open", &task.target, &error))?;
+    let target = File::open(&task.target).map_err(|error| Failure::of_io("open", &task.target, &error))?;
     for writer in &task.writers {
         make_root(&task.target.join(&writer.into))?;
     }
@@ -142,17 +142,6 @@ fn sync(target: &File, path: &Path) -> Result<(), Failure> {
 fn used(target: &File) -> Option<u64> {
     let space = rustix::fs::fstatvfs(target).ok()?;
     (space.f_blocks > 0).then(|| (space.f_blocks - space.f_bfree).saturating_mul(space.f_frsize))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "spans are far below 2^52 ns")]
-pub(crate) fn seconds(from_ns: u64, to_ns: u64) -> f64 {
-    to_ns.saturating_sub(from_ns) as f64 / 1e9
-}
-
-pub(crate) fn of_io(action: &str, path: &Path, error: &std::io::Error) -> Failure {
-    let errno =
-        error.raw_os_error().map_or_else(|| error.to_string(), |number| crate::errno::name(number.into()));
-    Failure { errno, place: format!("{action} {}", path.shown()) }
 }
 
 /// The most files that the system lets us open.

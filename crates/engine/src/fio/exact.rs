@@ -5,46 +5,28 @@
 //! number of I/Os of each direction that completed up to each row, on CLOCK_MONOTONIC. So fio runs ramp and trial in one go, and
 //! we count from the first row after the ramp to the last row before the time is up (docs/decisions/0001).
 
-use super::histlog::{self, HistRow};
+use super::histlog::{self, HistLogError, HistRow};
 use super::json::{JobDirection, JobReport, Report};
 use super::output::{float, proportion};
 use super::series::{self, Course};
+use super::times::Times;
 use record::latency::LatencyHistogram;
 use record::trial::{Series, Totals, Window};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// The beginning of fio's log file names, in the scratch directory.
 pub(super) const LOG_PREFIX: &str = "hist";
 
-/// The size of a row of 1856 numbers, most of them 0, in bytes.
-const ROW_BYTES: u64 = 5700;
-
-/// The most bytes of all logs of a trial.
-const MAX_LOG_BYTES: u64 = 20 << 20;
-
-/// The parts of a trial's time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Times {
-    /// The load before the measured time.
-    pub(super) ramp_ms: u64,
-    /// The measured time.
-    pub(super) trial_ms: u64,
-    /// The time between two rows.
-    pub(super) row_ms: u64,
-    /// Whether written data are flushed at the end, inside the measured time.
-    pub(super) final_flush: bool,
-}
-
-impl Times {
-    /// Chooses 50 ms between rows; less in short trials, more when many jobs or a long trial would make large logs.
-    pub(super) fn new(ramp_ms: u64, trial_ms: u64, jobs: u64, directions: u64, final_flush: bool) -> Self {
-        let wanted = (trial_ms / 50).clamp(10, 50);
-        let rows = (MAX_LOG_BYTES / ROW_BYTES / jobs.max(1) / directions.max(1)).max(1);
-        let affordable = (ramp_ms + trial_ms) / rows;
-        let row_ms = wanted.max(affordable).min((trial_ms / 10).max(10));
-        Self { ramp_ms, trial_ms, row_ms, final_flush }
-    }
+/// Why the logs aren't enough to count from.
+#[derive(Debug, Error)]
+pub(super) enum CountError {
+    /// A log can't be read.
+    #[error(transparent)]
+    Log(#[from] HistLogError),
+    #[error("{job} completed too few I/Os in {seconds} s to count between two of fio's log rows")]
+    TooFew { job: String, seconds: f64 },
 }
 
 /// The counts of a trial.
@@ -87,8 +69,8 @@ pub(super) fn log_path(scratch: &Path, job: usize) -> PathBuf {
 /// Counts the I/Os of all jobs.
 ///
 /// # Errors
-/// The reason why the logs aren't enough, as text; then only fio's own totals are left.
-pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Counted, String> {
+/// When the logs aren't enough; then only fio's own totals are left.
+pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Counted, CountError> {
     let mut sums = [None, None, None];
     let mut spans = Vec::new();
     let mut courses: [Vec<Course>; 3] = Default::default();
@@ -100,8 +82,8 @@ pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Cou
         let sums = sums.iter_mut().zip(&mut courses);
         for (((sum, courses), side), direction) in sums.zip(sides).zip(directions) {
             let Some(direction) = direction else { continue };
-            let missing = || missing(job, times);
-            let (totals, from, to) = side.totals(direction, times, began_ms).ok_or_else(missing)?;
+            let (totals, from, to) =
+                side.totals(direction, times, began_ms).ok_or_else(|| too_few(job, times))?;
             add(sum, &totals);
             spans.push((from, to));
             courses.push(Course { start_ms: from, rows: side.rows, ios: totals.ios, bytes: totals.bytes });
@@ -125,10 +107,9 @@ fn common(spans_ms: &[(u64, u64)]) -> Window {
     }
 }
 
-fn missing(job: &JobReport, times: Times) -> String {
-    let name = job.name.as_deref().unwrap_or("a job");
-    let seconds = float(times.trial_ms) / 1e3;
-    format!("{name} completed too few I/Os in {seconds} s to count between two of fio's log rows")
+fn too_few(job: &JobReport, times: Times) -> CountError {
+    let name = job.name.clone().unwrap_or_else(|| "a job".to_owned());
+    CountError::TooFew { job: name, seconds: float(times.trial_ms) / 1e3 }
 }
 
 impl JobCount {

@@ -4,11 +4,25 @@
 use super::log::representative;
 use record::printable::Shown as _;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// The largest size of a row: 1856 counts of at most 20 digits.
 const MAX_ROW_BYTES: u64 = 64 << 10;
+
+/// Why a log could not be read.
+#[derive(Debug, Error)]
+pub(super) enum HistLogError {
+    #[error("{} can't be read", .path.shown())]
+    Open { path: PathBuf, source: io::Error },
+    #[error("{}, line {line}", .path.shown())]
+    Read { path: PathBuf, line: u64, source: io::Error },
+    #[error("{}, line {line} is cut off or too long", .path.shown())]
+    CutOff { path: PathBuf, line: u64 },
+    #[error("{}, line {line} is no row of a histogram log", .path.shown())]
+    NoRow { path: PathBuf, line: u64 },
+}
 
 /// One row.
 #[derive(Debug)]
@@ -34,22 +48,22 @@ impl HistRow<'_> {
 /// Reads a log, row by row.
 ///
 /// # Errors
-/// The reason as text, with the line number.
-pub(super) fn read(path: &Path, each: &mut dyn FnMut(HistRow<'_>)) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| format!("{} can't be read: {error}", path.shown()))?;
+/// When a line can't be read, or is no row.
+pub(super) fn read(path: &Path, each: &mut dyn FnMut(HistRow<'_>)) -> Result<(), HistLogError> {
+    let log = || path.to_owned();
+    let file = File::open(path).map_err(|source| HistLogError::Open { path: log(), source })?;
     let mut input = BufReader::with_capacity(256 << 10, file);
-    let mut line = String::new();
-    for number in 1_u64.. {
-        line.clear();
-        let read = input.by_ref().take(MAX_ROW_BYTES).read_line(&mut line);
-        let at = || format!("{}, line {number}", path.shown());
-        if read.map_err(|error| format!("{}: {error}", at()))? == 0 {
+    let mut text = String::new();
+    for line in 1_u64.. {
+        text.clear();
+        let read = input.by_ref().take(MAX_ROW_BYTES).read_line(&mut text);
+        if read.map_err(|source| HistLogError::Read { path: log(), line, source })? == 0 {
             return Ok(());
         }
-        if !line.ends_with('\n') {
-            return Err(format!("{} is cut off or too long", at()));
+        if !text.ends_with('\n') {
+            return Err(HistLogError::CutOff { path: log(), line });
         }
-        each(row(line.trim_end()).ok_or_else(|| format!("{} is no row of a histogram log", at()))?);
+        each(row(text.trim_end()).ok_or_else(|| HistLogError::NoRow { path: log(), line })?);
     }
     Ok(())
 }
@@ -67,6 +81,7 @@ fn row(line: &str) -> Option<HistRow<'_>> {
 mod tests {
     use super::{read, row};
     use proptest::prelude::{any, proptest};
+    use record::printable::chain;
     use std::io::Write;
 
     #[test]
@@ -83,7 +98,7 @@ mod tests {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(text.as_bytes()).unwrap();
             let mut rows = 0;
-            read(file.path(), &mut |_| rows += 1).map(|()| rows)
+            read(file.path(), &mut |_| rows += 1).map(|()| rows).map_err(|error| chain(&error))
         };
         assert_eq!(file("1, 0, 4096, 1, 2\n2, 1, 4096, 0, 0\n"), Ok(2));
         assert_eq!(file(""), Ok(0));
@@ -97,7 +112,10 @@ mod tests {
         }
         assert!(file(&"1".repeat(1 << 20)).unwrap_err().contains("too long"));
         assert!(
-            read(std::path::Path::new("/nonexistent"), &mut |_| ()).unwrap_err().contains("/nonexistent")
+            read(std::path::Path::new("/nonexistent"), &mut |_| ())
+                .unwrap_err()
+                .to_string()
+                .contains("/nonexistent")
         );
     }
 

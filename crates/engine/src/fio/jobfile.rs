@@ -1,8 +1,9 @@
 //! Writes a job file from a workload's options, including every default that matters, so that the record shows it.
 
-use super::exact::{LOG_PREFIX, Times};
+use super::exact::LOG_PREFIX;
 use super::forbidden;
 use super::ini::{Ini, Section, escape};
+use super::times::Times;
 use super::{mixed, verify};
 use crate::contract::Job;
 use crate::native::random::SplitMix;

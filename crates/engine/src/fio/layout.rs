@@ -1,10 +1,10 @@
 //! Lays data out before a trial. fio writes them, with the declared compressibility, in a separate run: on most file systems its
 //! automatic layout only reserves space, and then reads return zeros without any device.
 
+use super::command::{argv, messages, seconds};
 use super::ini::{Ini, Section, escape};
 use super::jobfile;
 use super::json;
-use super::perform::{argv, messages, seconds};
 use super::userfile::{self, Rewritten};
 use super::{limits, verify};
 use crate::contract::Job;

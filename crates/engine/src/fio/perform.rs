@@ -1,28 +1,26 @@
 //! fio as an [`Engine`].
 
-use super::exact::{self, Counted, Times};
+use super::command::{argv, messages, options, seconds};
+use super::exact::{self, Counted};
 use super::ini::Ini;
 use super::json::{self, JobReport, Reading, Report};
 use super::output::{Asked, Span};
 use super::read_back::check_content;
+use super::times::Times;
 use super::{jobfile, layout, limits, mixed, output, userfile, verify, version};
 use crate::contract::{Engine, Job};
 use crate::data;
 use crate::error::EngineError;
 use crate::process::{self, Ended, GRACE, Order, Why};
 use crate::regions::distinct;
-use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
+use host::{Invocation, LocalRunner, Runner, Tool};
+use record::printable::chain;
 use record::trial::{Departure, EngineOutput, ErrorCount, Window};
-use record::workload::{Ask, Options};
+use record::workload::Ask;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
-
-/// The most lines of fio's text that are kept, and the most characters of each.
-pub(super) const MAX_MESSAGES: usize = 1000;
-const MAX_MESSAGE_CHARS: usize = 500;
 
 /// fio as installed on this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -115,14 +113,6 @@ impl Engine for FioEngine {
     }
 }
 
-/// A workload's options, unless it is a job file.
-pub(super) fn options<'a>(job: &Job<'a>) -> Option<&'a Options> {
-    match &job.workload.ask {
-        Ask::Options(options) => Some(options),
-        Ask::JobFile { .. } | Ask::Copy(_) | Ask::Bonnie(_) => None,
-    }
-}
-
 /// Counts the totals and their time: exactly where the logs allow it, else from fio's own totals, and then the messages say so.
 fn count(
     job: &Job<'_>,
@@ -140,8 +130,8 @@ fn count(
     if let Counting::Exact(times) = counting {
         match exact::count(report, job.scratch, *times) {
             Ok(counted) => return counted,
-            Err(why) => departures.push(Departure {
-                text: format!("counted over the whole run, the ramp included: {why}"),
+            Err(error) => departures.push(Departure {
+                text: format!("counted over the whole run, the ramp included: {}", chain(&error)),
                 matters: true,
             }),
         }
@@ -224,36 +214,6 @@ fn patience_seconds(expected_seconds: f64, data_bytes: u64) -> f64 {
     60.0 + expected_seconds + data_bytes as f64 / 1e6
 }
 
-/// Writes a job file and returns the command that runs it.
-pub(super) fn argv(
-    job: &Job<'_>,
-    name: &str,
-    text: &str,
-    format: &str,
-) -> Result<Vec<OsString>, EngineError> {
-    let missing = |source: CommandFailure| EngineError::Missing { engine: "fio", source: Box::new(source) };
-    let program = host::resolve(Tool::Fio).map_err(missing)?;
-    let path = job.scratch.join(name);
-    std::fs::write(&path, text).map_err(|source| EngineError::Io {
-        action: "write",
-        path: path.clone(),
-        source,
-    })?;
-    Ok(vec![
-        program.into_os_string(),
-        format!("--output-format={format}").into(),
-        "--eta=never".into(),
-        path.into_os_string(),
-    ])
-}
-
-/// fio's text besides its document, limited in length because fio may repeat itself a thousand times.
-pub(super) fn messages(reading: &Reading, ended: &Ended) -> Vec<String> {
-    let stderr = ended.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let all = reading.messages.iter().map(String::as_str).chain(stderr);
-    all.take(MAX_MESSAGES).map(|line| line.chars().take(MAX_MESSAGE_CHARS).collect()).collect()
-}
-
 fn check_end(
     argv: &[OsString],
     ready: &Ready,
@@ -307,9 +267,4 @@ fn window(end_ns: u64, span: Span) -> Window {
     let ns = |value| u64::try_from(seconds(value).as_nanos()).unwrap_or(u64::MAX);
     let start_ns = end_ns.saturating_sub(ns(span.begin_before_end_seconds));
     Window { start_ns, end_ns: start_ns.saturating_add(ns(span.length_seconds)).min(end_ns) }
-}
-
-/// A duration in seconds; zero for negative values and NaN.
-pub(super) fn seconds(value: f64) -> Duration {
-    Duration::try_from_secs_f64(value.max(0.0)).unwrap_or(Duration::MAX)
 }

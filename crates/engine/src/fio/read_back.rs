@@ -1,11 +1,11 @@
 //! Reads everything back after a trial with `verify`, in a separate run of fio: outside the measured time, and not throttled.
 
+use super::command::{MAX_MESSAGES, argv, options, seconds};
 use super::ini::{Ini, Section};
 use super::jobfile;
 use super::json::{self, Reading};
 use super::layout::{FILES_PER_SECTION, names};
 use super::output;
-use super::perform::{MAX_MESSAGES, argv, options, seconds};
 use super::verify::{self, WrongBlocks};
 use crate::contract::Job;
 use crate::data::io_error;

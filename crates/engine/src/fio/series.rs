@@ -4,8 +4,8 @@
 //! count as completed evenly; the steps are at least twice as long as the row interval. Where a row comes much too late, nothing
 //! completed between its due time and the I/O that caused it: an outage is not spread over its whole time.
 
-use super::exact::Times;
 use super::output::proportion;
+use super::times::Times;
 use record::trial::{Series, Window};
 
 /// The shortest step, which is also that of the native engine.

@@ -1,6 +1,7 @@
 //! A job's I/O buffers: one aligned allocation with a slot per I/O in flight; all pages are touched before the load begins.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use thiserror::Error;
 
 /// The alignment of every slot: direct I/O needs whole logical blocks, at most a page.
 const ALIGN_BYTES: usize = 4096;
@@ -10,6 +11,14 @@ const HUGE_BYTES: usize = 2 << 20;
 
 /// The most bytes that the kernel registers as one buffer.
 const MOST_PER_REGISTERED: usize = 1 << 30;
+
+/// Buffers that no address space holds.
+#[derive(Debug, Error)]
+#[error("{slots} blocks of {block_bytes} bytes are too much memory")]
+pub struct BufferError {
+    slots: usize,
+    block_bytes: usize,
+}
 
 /// Memory for `slots` blocks.
 pub(crate) struct Buffers {
@@ -32,8 +41,8 @@ unsafe impl Send for Buffers {}
 impl Buffers {
     /// # Errors
     /// When it is more than an address space holds.
-    pub(crate) fn new(slots: usize, block_bytes: usize) -> Result<Self, String> {
-        let too_large = || format!("{slots} blocks of {block_bytes} bytes are too much memory");
+    pub(crate) fn new(slots: usize, block_bytes: usize) -> Result<Self, BufferError> {
+        let too_large = || BufferError { slots, block_bytes };
         let stride = block_bytes.max(1).checked_next_multiple_of(ALIGN_BYTES).ok_or_else(too_large)?;
         let bytes = stride.checked_mul(slots.max(1)).ok_or_else(too_large)?;
         let align = if bytes >= HUGE_BYTES { HUGE_BYTES } else { ALIGN_BYTES };

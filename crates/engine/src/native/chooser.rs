@@ -1,12 +1,12 @@
 //! Chooses a job's next I/O: its kind, its place and its length.
 
 use super::distribution::{Distribution, Skewed};
+use super::kind::Kind;
 use super::permutation::Permutation;
 use super::random::Random;
 use super::sizes::Sizes;
-use super::tally::Kind;
 use super::task::{JobTask, Place};
-use super::zones::Zones;
+use super::zones::{ZoneError, Zones};
 use record::workload::Rw;
 
 /// An I/O to do.
@@ -64,7 +64,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(job: &JobTask, place: &Place, mut random: Random) -> Result<Self, String> {
+    fn new(job: &JobTask, place: &Place, mut random: Random) -> Result<Self, ZoneError> {
         let (blocks, block_bytes) = (job.blocks(place), job.sizes.smallest());
         let drawn = |draw| Order::Drawn(Box::new(draw));
         let order = match &job.random_distribution {
@@ -119,8 +119,8 @@ impl Chooser {
     /// Creates a chooser; each place must hold at least one block.
     ///
     /// # Errors
-    /// When a place doesn't hold the zones of its accesses; the error is the reason as text.
-    pub(crate) fn new(seed: u64, number: u32, job: &JobTask) -> Result<Self, String> {
+    /// When a place doesn't hold the zones of its accesses.
+    pub(crate) fn new(seed: u64, number: u32, job: &JobTask) -> Result<Self, ZoneError> {
         let stream = u64::from(number) << 8;
         let walk = |(file, place): (u64, &Place)| {
             Walk::new(job, place, Random::new(seed, (file << 40) | stream | 1))

@@ -127,6 +127,12 @@ pub(crate) fn monotonic_ns() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0))
 }
 
+/// The seconds between two times in nanoseconds.
+#[expect(clippy::cast_precision_loss, reason = "spans are far below 2^52 ns")]
+pub(crate) fn seconds(from_ns: u64, to_ns: u64) -> f64 {
+    to_ns.saturating_sub(from_ns) as f64 / 1e9
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Clock, FRACTION, Pair, monotonic_ns};

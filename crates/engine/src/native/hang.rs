@@ -1,9 +1,11 @@
 //! The system calls in which threads wait: the worker watches them, since a waiting thread can't report itself.
 
-use super::lane::HUNG_NS;
-use super::tally::Kind;
+use super::kind::Kind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The time in nanoseconds after which a pending I/O is reported.
+pub(crate) const HUNG_NS: u64 = 5_000_000_000;
 
 /// One thread's system call; costs at most two stores per I/O.
 #[derive(Debug, Default)]
@@ -84,9 +86,8 @@ pub(crate) fn message(job: u32, kind: Kind, offset_bytes: u64, age_ns: u64) -> S
 
 #[cfg(test)]
 mod tests {
-    use super::Watch;
-    use crate::native::lane::HUNG_NS;
-    use crate::native::tally::{KINDS, Kind};
+    use super::{HUNG_NS, Watch};
+    use crate::native::kind::{KINDS, Kind};
 
     #[test]
     fn a_call_that_takes_too_long_is_told_while_it_does() {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{FromRawFd as _, RawFd};
+use thiserror::Error;
 
 /// The first published layout of perf_event_open(2) (PERF_ATTR_SIZE_VER0), which every kernel accepts.
 #[repr(C)]
@@ -31,6 +32,21 @@ const READ_TIME_ENABLED: u64 = 1;
 const READ_TIME_RUNNING: u64 = 2;
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
+/// Why instructions are not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(crate) enum Uncounted {
+    #[error("this machine's CPU offers no counter of instructions, as is usual in virtual machines")]
+    NoCounter,
+    #[error("the kernel forbids it (kernel.perf_event_paranoid, or the container's rules)")]
+    Forbidden,
+    #[error("this kernel has no performance counters")]
+    NotInKernel,
+    #[error("{}", io::Error::from_raw_os_error(*.0))]
+    Errno(i32),
+    #[error("the CPU's counter was in use by others all the time")]
+    InUse,
+}
+
 /// A counter of the calling thread; it counts from its opening.
 #[derive(Debug)]
 pub(crate) struct Counter(File);
@@ -48,9 +64,9 @@ impl Counter {
     /// Opens a counter of this thread's instructions in user mode.
     ///
     /// # Errors
-    /// The reason as text: there is no such counter, or it may not be used.
-    pub(crate) fn instructions() -> Result<Self, String> {
-        Self::open(HARDWARE, HARDWARE_INSTRUCTIONS).map_err(|error| reason(&error))
+    /// When there is no such counter, or it may not be used.
+    pub(crate) fn instructions() -> Result<Self, Uncounted> {
+        Self::open(HARDWARE, HARDWARE_INSTRUCTIONS).map_err(|error| Uncounted::of(&error))
     }
 
     #[expect(unsafe_code, reason = "perf_event_open isn't to be had otherwise")]
@@ -101,22 +117,20 @@ impl Count {
     }
 }
 
-fn reason(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
-            "this machine's CPU offers no counter of instructions, as is usual in virtual machines".to_owned()
+impl Uncounted {
+    fn of(error: &io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => Self::NoCounter,
+            Some(libc::EACCES | libc::EPERM) => Self::Forbidden,
+            Some(libc::ENOSYS) => Self::NotInKernel,
+            errno => Self::Errno(errno.unwrap_or(libc::EIO)),
         }
-        Some(libc::EACCES | libc::EPERM) => {
-            "the kernel forbids it (kernel.perf_event_paranoid, or the container's rules)".to_owned()
-        }
-        Some(libc::ENOSYS) => "this kernel has no performance counters".to_owned(),
-        _ => error.to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, Counter, reason};
+    use super::{Count, Counter, Uncounted};
     use std::io;
 
     const SOFTWARE: u32 = 1;
@@ -130,7 +144,7 @@ mod tests {
     #[test]
     fn instructions_are_counted_or_it_is_said_why_not() {
         match Counter::instructions() {
-            Err(why) => assert!(!why.is_empty()),
+            Err(why) => assert!(!why.to_string().is_empty()),
             Ok(counter) => {
                 let first = counter.read().unwrap();
                 work(1_000_000);
@@ -145,7 +159,7 @@ mod tests {
     fn what_the_kernel_answers_is_understood() {
         let counter = match Counter::open(SOFTWARE, TASK_CLOCK) {
             Ok(counter) => counter,
-            Err(error) => return assert!(reason(&error).contains("kernel"), "{error}"),
+            Err(error) => return assert!(Uncounted::of(&error).to_string().contains("kernel"), "{error}"),
         };
         let first = counter.read().unwrap();
         work(3_000_000);
@@ -165,7 +179,7 @@ mod tests {
 
     #[test]
     fn reasons_are_in_words() {
-        let of = |number| reason(&io::Error::from_raw_os_error(number));
+        let of = |number| Uncounted::of(&io::Error::from_raw_os_error(number)).to_string();
         assert!(of(libc::ENOENT).contains("no counter") && of(libc::EACCES).contains("paranoid"));
         assert!(of(libc::EMFILE).contains("open files"), "{}", of(libc::EMFILE));
     }

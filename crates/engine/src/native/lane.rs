@@ -1,21 +1,19 @@
 //! The common parts of all lanes. A lane is a ring or a thread that issues I/O.
 
 use super::clock::Clock;
+use super::error::LaneError;
 use super::hang::Watch;
+use super::kind::Kind;
 use super::meter::Used;
-use super::proof::Proof;
-use super::tally::{Kind, Span, Tally};
+use super::proof::books::Proof;
+use super::tally::{Span, Tally};
 use super::task::{JobTask, Place, Task};
-use record::printable::Shown as _;
 use record::workload::SyncMode;
 use rustix::fs::{Advice, OFlags};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-
-/// The time in nanoseconds after which a pending I/O is reported.
-pub(crate) const HUNG_NS: u64 = 5_000_000_000;
 
 /// What a lane shares with all others.
 #[derive(Clone)]
@@ -73,13 +71,13 @@ pub(crate) struct Finished {
 /// Opens a job's files for the load.
 ///
 /// # Errors
-/// The reason as text: one doesn't exist, or isn't what it should be.
-pub(crate) fn open(task: &Task, job: &JobTask) -> Result<Vec<File>, String> {
+/// When one doesn't exist, or isn't what it should be.
+pub(crate) fn open(task: &Task, job: &JobTask) -> Result<Vec<File>, LaneError> {
     job.places.iter().map(|place| open_one(task, job, place)).collect()
 }
 
-fn open_one(task: &Task, job: &JobTask, place: &Place) -> Result<File, String> {
-    let path = place.path.shown();
+fn open_one(task: &Task, job: &JobTask, place: &Place) -> Result<File, LaneError> {
+    let path = || place.path.clone();
     let mut flags = OFlags::NOFOLLOW | OFlags::NOATIME;
     if job.direct {
         flags |= OFlags::DIRECT;
@@ -104,21 +102,20 @@ fn open_one(task: &Task, job: &JobTask, place: &Place) -> Result<File, String> {
             _ => Err(error),
         })
         .map_err(|error| match error.raw_os_error() {
-            Some(libc::EINVAL) if job.direct => {
-                format!("{path} can't be opened with O_DIRECT: {error}; use direct: 0")
-            }
-            _ => format!("{path} can't be opened: {error}"),
+            Some(libc::EINVAL) if job.direct => LaneError::NoDirect { path: path(), cause: error },
+            _ => LaneError::Open { path: path(), source: error },
         })?;
-    let kind = file.metadata().map_err(|error| format!("{path} can't be examined: {error}"))?.file_type();
+    let metadata = file.metadata().map_err(|source| LaneError::Examine { path: path(), source })?;
+    let kind = metadata.file_type();
     if place.block_device && !kind.is_block_device() {
-        return Err(format!("{path} is no block device"));
+        return Err(LaneError::NoBlockDevice(path()));
     }
     if !place.block_device && !kind.is_file() {
-        return Err(format!("{path} is no regular file"));
+        return Err(LaneError::NoFile(path()));
     }
     if task.invalidate {
         rustix::fs::fadvise(&file, place.offset_bytes, None, Advice::DontNeed)
-            .map_err(|error| format!("the page cache of {path} can't be dropped: {error}"))?;
+            .map_err(|errno| LaneError::PageCache { path: path(), source: errno.into() })?;
     }
     Ok(file)
 }
@@ -162,6 +159,6 @@ mod tests {
         }
         let mut gone = JobTask { places, direct: false, ..job(Rw::Read) };
         gone.places[1].path = directory.path().join("diskproof-data.missing");
-        assert!(open(&task(Rw::Read), &gone).unwrap_err().contains("diskproof-data.missing"));
+        assert!(open(&task(Rw::Read), &gone).unwrap_err().to_string().contains("diskproof-data.missing"));
     }
 }

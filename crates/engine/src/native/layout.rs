@@ -4,7 +4,7 @@
 //! devices are written directly.
 
 use super::buffer::Generator;
-use super::buffers::Buffers;
+use super::buffers::{BufferError, Buffers};
 use super::jobs::{Member, files};
 use super::proof::{Original, Spot, Stamper};
 use super::sizes::Sizes;
@@ -102,7 +102,10 @@ fn write(
     let mut generator = Generator::new(progress.job.seed ^ LAYOUT_SEED, stream, compress, dedupe);
     // Duplicates are whole blocks of the workload's size.
     let unit = usize::try_from(options.bs_bytes).unwrap_or(PIECE_BYTES).clamp(1, PIECE_BYTES);
-    let refused = |reason| EngineError::Refused { workload: progress.job.workload.name.clone(), reason };
+    let refused = |error: BufferError| EngineError::Refused {
+        workload: progress.job.workload.name.clone(),
+        reason: error.to_string(),
+    };
     let mut buffer = Buffers::new(1, PIECE_BYTES).map_err(refused)?;
     let mut offset = region.begin_bytes();
     let end = offset.saturating_add(whole_blocks(region.laid_out_bytes(), UNIT_BYTES));

@@ -1,10 +1,11 @@
 //! The speed of generating and checking content on one core; for `examples/generator_bench.rs`.
 
 use super::buffer::Generator;
-use super::buffers::Buffers;
+use super::buffers::{BufferError, Buffers};
 use super::proof::{Expected, Spot, Stamper, check};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
+use thiserror::Error;
 
 /// The size of all buffers of 4k reads at depth 128.
 const MEMORY_BYTES: u32 = 512 << 10;
@@ -20,11 +21,25 @@ pub struct Making {
     pub checked: f64,
 }
 
+/// Why the speed is unknown.
+#[derive(Debug, Error)]
+pub enum MakingError {
+    /// There isn't enough memory.
+    #[error(transparent)]
+    Memory(#[from] BufferError),
+    /// Blocks that were generated don't pass the check.
+    #[error("{faults} blocks in memory were found wrong")]
+    Wrong {
+        /// Their number.
+        faults: u64,
+    },
+}
+
 /// Measures each for about `seconds` of CPU time, in blocks of `block_bytes`.
 ///
 /// # Errors
-/// When there isn't enough memory; the error is the reason as text.
-pub fn making(compress_percentage: u8, block_bytes: u32, seconds: f64) -> Result<Making, String> {
+/// When there isn't enough memory, or what was generated isn't found right.
+pub fn making(compress_percentage: u8, block_bytes: u32, seconds: f64) -> Result<Making, MakingError> {
     let slots = (MEMORY_BYTES / block_bytes.max(1)).max(1);
     let mut memory =
         Memory { buffers: Buffers::new(slots as usize, block_bytes as usize)?, slots, block_bytes };
@@ -38,7 +53,7 @@ pub fn making(compress_percentage: u8, block_bytes: u32, seconds: f64) -> Result
         faults += u64::from(check(&stamper, spot(slot), Expected::only(1), block).is_some());
     });
     if faults > 0 {
-        return Err(format!("{faults} blocks in memory were found wrong"));
+        return Err(MakingError::Wrong { faults });
     }
     Ok(Making { generated, stamped, checked })
 }

@@ -1,6 +1,6 @@
 //! The cost of a lane within the measured time.
 
-use super::instructions::{Count, Counter};
+use super::instructions::{Count, Counter, Uncounted};
 use super::tally::Span;
 use super::usage::Usage;
 
@@ -19,7 +19,7 @@ pub(crate) struct Meter {
     /// The end of the measured time; `u64::MAX` when the time after the load belongs to it too.
     end_ns: u64,
     helpers: Helpers,
-    counter: Result<Counter, String>,
+    counter: Result<Counter, Uncounted>,
     first: Option<Look>,
     last: Option<Look>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Used {
     /// The usage of the process at the lane's first and last reading.
     pub(crate) process: Option<(Usage, Usage)>,
     /// In user mode; or why they weren't counted.
-    pub(crate) instructions: Option<Result<f64, String>>,
+    pub(crate) instructions: Option<Result<f64, Uncounted>>,
 }
 
 impl Meter {
@@ -73,10 +73,8 @@ impl Meter {
         let last = self.last.unwrap_or_else(|| self.now());
         let counted = || last.instructions?.since(first.instructions?);
         let instructions = match &self.counter {
-            Ok(_) => {
-                counted().ok_or_else(|| "the CPU's counter was in use by others all the time".to_owned())
-            }
-            Err(why) => Err(why.clone()),
+            Ok(_) => counted().ok_or(Uncounted::InUse),
+            Err(why) => Err(*why),
         };
         Used {
             thread: last.thread - first.thread,
@@ -121,7 +119,7 @@ pub(crate) struct Sum {
     /// `None` when no lane reached the measured time.
     pub(crate) busiest_thread_seconds: Option<f64>,
     /// In user mode; or why they weren't counted, if any lane's weren't.
-    pub(crate) instructions: Option<Result<f64, String>>,
+    pub(crate) instructions: Option<Result<f64, Uncounted>>,
 }
 
 /// Adds up the usage of lanes. Where they read that of the process, it is the difference between the first and the last reading.
@@ -135,7 +133,7 @@ pub(crate) fn sum(lanes: &[Used]) -> Sum {
     // Never less than the lanes' own: they are read at other instants than the process.
     let all = process.filter(|p| p.cpu_seconds() >= threads.cpu_seconds()).unwrap_or(threads);
     let measured = lanes.iter().filter(|lane| lane.instructions.is_some());
-    let instructions = measured.clone().filter_map(|lane| lane.instructions.clone());
+    let instructions = measured.clone().filter_map(|lane| lane.instructions);
     Sum {
         user_seconds: all.user_seconds,
         system_seconds: all.system_seconds,
@@ -147,6 +145,7 @@ pub(crate) fn sum(lanes: &[Used]) -> Sum {
 #[cfg(test)]
 mod tests {
     use super::{Helpers, Meter, Used, sum};
+    use crate::native::instructions::Uncounted;
     use crate::native::tally::Span;
     use crate::native::usage::Usage;
 
@@ -222,10 +221,10 @@ mod tests {
         assert_eq!((all.user_seconds, all.system_seconds), (4.5, 6.5), "from the first look to the last");
         assert_eq!(all.busiest_thread_seconds, Some(3.0));
         assert_eq!(all.instructions, Some(Ok(3e6)));
-        let uncounted = Used { instructions: Some(Err("forbidden".to_owned())), ..b };
+        let uncounted = Used { instructions: Some(Err(Uncounted::Forbidden)), ..b };
         assert_eq!(
             sum(&[a.clone(), uncounted]).instructions,
-            Some(Err("forbidden".to_owned())),
+            Some(Err(Uncounted::Forbidden)),
             "no half sums"
         );
         let threads = [Used { process: None, ..a }, Used { thread: used(0.5, 0.5), ..Used::default() }];

@@ -1,18 +1,18 @@
 //! `verify`: every block identifies itself, every write is recorded, every read is compared with what was written.
 
 pub(crate) mod asked;
-mod books;
+pub(crate) mod books;
 mod check;
 mod diagnose;
 mod faults;
 mod guard;
 mod held;
-mod ledger;
+pub(crate) mod ledger;
 mod lens;
 mod original;
 mod readback;
 mod stamp;
-mod sweep;
+pub(crate) mod sweep;
 #[cfg(test)]
 mod testing;
 pub(crate) mod trial;
@@ -24,5 +24,5 @@ pub(crate) use guard::{Guard, Pick};
 pub(crate) use ledger::Expected;
 pub(crate) use lens::Lens;
 pub(crate) use original::Original;
-pub(crate) use readback::{Proof, read_back};
+pub(crate) use readback::read_back;
 pub(crate) use stamp::{Spot, Stamper};

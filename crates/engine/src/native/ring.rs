@@ -5,12 +5,14 @@ use super::buffers::Buffers;
 use super::chooser::Choice;
 use super::clock::Clock;
 use super::content::Content;
-use super::hang;
-use super::lane::{Finished, HUNG_NS, Shared, Start};
+use super::error::{LaneError, NoRing, RingError};
+use super::hang::{self, HUNG_NS};
+use super::kind::Kind;
+use super::lane::{Finished, Shared, Start};
 use super::meter::{Helpers, Meter};
-use super::proof::Proof;
+use super::proof::books::Proof;
 use super::sources::{Next, Sources};
-use super::tally::{Failure, Kind, Tally};
+use super::tally::{Failure, Tally};
 use super::task::JobTask;
 use super::trim;
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
@@ -27,14 +29,6 @@ const SPIN_NS: u64 = 60_000;
 
 /// How long the kernel's submitting thread spins before it sleeps, in ms.
 const SQPOLL_IDLE_MS: u32 = 1000;
-
-/// Why there is no ring.
-pub(crate) enum NoRing {
-    /// This kernel or its policy offers none.
-    Refused(String),
-    /// Another error; the trial fails.
-    Failed(String),
-}
 
 /// A ring and its registered buffers.
 pub(crate) struct Ring {
@@ -70,42 +64,36 @@ fn build(job: &JobTask, entries: u32) -> Result<(IoUring, &'static str), io::Err
 
 /// Whether a job's ring can be created; checked before the jobs begin.
 pub(crate) fn probe(job: &JobTask) -> Result<(), NoRing> {
-    let (ring, _) = build(job, 8).map_err(|error| refused(job, &error))?;
-    if ring.params().is_feature_ext_arg() {
-        Ok(())
-    } else {
-        Err(NoRing::Refused(
-            "this kernel's io_uring can't wait with a timeout (Linux 5.11 and newer can)".into(),
-        ))
-    }
+    let (ring, _) = build(job, 8).map_err(|error| refused(job, error))?;
+    if ring.params().is_feature_ext_arg() { Ok(()) } else { Err(NoRing::TooOld) }
 }
 
-fn refused(job: &JobTask, error: &io::Error) -> NoRing {
+fn refused(job: &JobTask, error: io::Error) -> NoRing {
     match error.raw_os_error() {
         Some(libc::ENOSYS | libc::EPERM | libc::EACCES) if !job.hipri && !job.sqthread_poll => {
-            NoRing::Refused(format!("io_uring is refused: {error}"))
+            NoRing::Refused(error)
         }
-        _ => NoRing::Failed(format!("io_uring can't be set up as asked: {error}")),
+        _ => NoRing::Failed(error),
     }
 }
 
 impl Ring {
     /// # Errors
-    /// When the ring can't be created; the error is the reason as text.
-    pub(crate) fn new(job: &JobTask, files: &[File]) -> Result<Self, String> {
+    /// When the ring can't be created.
+    pub(crate) fn new(job: &JobTask, files: &[File]) -> Result<Self, LaneError> {
         let depth = usize::try_from(job.iodepth).unwrap_or(usize::MAX).max(1);
         // A submitting thread frees entries only after a whole batch, when some of it may be done and issued again.
         let queued = if job.sqthread_poll { job.iodepth.saturating_mul(2) } else { job.iodepth };
         let entries = queued.clamp(1, 32_768).next_power_of_two();
-        let (ring, how) = build(job, entries).map_err(|e| format!("io_uring can't be set up: {e}"))?;
+        let (ring, how) = build(job, entries).map_err(LaneError::SetUp)?;
         if usize::try_from(ring.params().cq_entries()).unwrap_or(0) < depth {
-            return Err(format!("io_uring has no space for {depth} I/Os in flight; use a smaller iodepth"));
+            return Err(LaneError::Depth { depth });
         }
         let buffers = Buffers::new(depth, job.buffer_bytes())?;
         let mut notes = vec![how.to_owned()];
         let numbers: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
         let registered = ring.submitter().register_files(&numbers);
-        registered.map_err(|error| format!("io_uring can't register {} files: {error}", numbers.len()))?;
+        registered.map_err(|source| LaneError::Register { files: numbers.len(), source })?;
         let slots_per_piece = match register(&ring, &buffers) {
             Ok(per_piece) => {
                 notes.push("registered file and buffers".to_owned());
@@ -129,14 +117,14 @@ impl Ring {
     /// Runs the job's load to its end.
     ///
     /// # Errors
-    /// When the kernel refuses the ring itself; the error is the reason as text. Failed I/Os are counted, and aren't errors here.
+    /// When the kernel refuses the ring itself, or a place can't be trimmed at all. Failed I/Os are counted, and aren't errors here.
     pub(crate) fn run(
         &mut self,
         shared: &Shared<'_>,
         job: (u32, &JobTask),
         (sources, content): (&mut Sources, Content),
         start: Start,
-    ) -> Result<Finished, String> {
+    ) -> Result<Finished, LaneError> {
         let (number, job) = job;
         let depth = job.iodepth.max(1);
         let tally = Tally::new(start.span);
@@ -181,9 +169,8 @@ impl Ring {
         ended?;
         if let Some((errno, file)) = cannot_trim
             && let Some(place) = job.places.get(file as usize)
-            && let Some(why) = trim::cannot(errno, &place.path, place.block_device)
         {
-            return Err(why);
+            trim::check_supported(errno, &place.path, place.block_device)?;
         }
         let proof = content.into_faults().map(|faults| Proof { job: number, faults, books: Vec::new() });
         Ok(Finished { tally, used, over, proof, end_ns })
@@ -314,7 +301,7 @@ struct Flight<'r, 's> {
 }
 
 impl Flight<'_, '_> {
-    fn run(&mut self, submitter: &Submitter<'_>, sources: &mut Sources) -> Result<(), String> {
+    fn run(&mut self, submitter: &Submitter<'_>, sources: &mut Sources) -> Result<(), RingError> {
         loop {
             let mut issuing = self.now_ns < self.end_ns && !self.over && !self.shared.stopped();
             if issuing {
@@ -335,7 +322,7 @@ impl Flight<'_, '_> {
     }
 
     /// In batches: submits the batch, and waits only if nothing has completed.
-    fn look_then_wait(&mut self, submitter: &Submitter<'_>, patience_ns: u64) -> Result<(), String> {
+    fn look_then_wait(&mut self, submitter: &Submitter<'_>, patience_ns: u64) -> Result<(), RingError> {
         retry(submitter.submit())?;
         self.cq.sync();
         if !self.cq.is_empty() {
@@ -350,7 +337,7 @@ impl Flight<'_, '_> {
 
     /// Fills free slots and the submission queue, up to one batch.
     #[inline]
-    fn issue(&mut self, sources: &mut Sources) -> Result<(), String> {
+    fn issue(&mut self, sources: &mut Sources) -> Result<(), RingError> {
         let before = self.free.count;
         self.wake_ns = 0;
         // Reads which entries the kernel has taken meanwhile.
@@ -428,7 +415,7 @@ impl Flight<'_, '_> {
         }
     }
 
-    fn wait(&mut self, submitter: &Submitter<'_>, patience_ns: u64) -> Result<(), String> {
+    fn wait(&mut self, submitter: &Submitter<'_>, patience_ns: u64) -> Result<(), RingError> {
         // One by one, the call that submits the last I/O waits too.
         if !self.batching.looks_first() {
             self.batching.waits();
@@ -516,20 +503,20 @@ impl Flight<'_, '_> {
 
 #[inline]
 #[expect(unsafe_code, reason = "the kernel gets the address of a buffer")]
-fn push(sq: &mut SubmissionQueue<'_>, entry: &squeue::Entry) -> Result<(), String> {
+fn push(sq: &mut SubmissionQueue<'_>, entry: &squeue::Entry) -> Result<(), RingError> {
     // SAFETY: the entry's buffer is a slot of `Buffers`, which is freed only when nothing is in flight, and isn't accessed until
     // its completion is reaped; its file is registered with the ring.
-    unsafe { sq.push(entry) }.map_err(|_| "io_uring's submission queue is full".to_owned())
+    unsafe { sq.push(entry) }.map_err(|_| RingError::Full)
 }
 
 /// Interruptions and a momentary lack of kernel memory are no failures: entries that weren't taken are still queued.
-fn retry(submitted: io::Result<usize>) -> Result<(), String> {
+fn retry(submitted: io::Result<usize>) -> Result<(), RingError> {
     match submitted {
         Ok(_) => Ok(()),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {
             Ok(())
         }
-        Err(error) => Err(format!("io_uring_enter failed: {error}")),
+        Err(error) => Err(RingError::Enter(error)),
     }
 }
 
@@ -546,7 +533,7 @@ mod tests {
         let plain = job(Rw::Read);
         let polled = JobTask { hipri: true, ..job(Rw::Read) };
         let kind = |job: &JobTask, errno| {
-            matches!(refused(job, &Error::from_raw_os_error(errno)), NoRing::Refused(_))
+            matches!(refused(job, Error::from_raw_os_error(errno)), NoRing::Refused(_))
         };
         for errno in [libc::ENOSYS, libc::EPERM, libc::EACCES] {
             assert!(kind(&plain, errno));
@@ -560,7 +547,7 @@ mod tests {
     #[test]
     fn what_the_kernel_did_not_take_is_given_again() {
         for errno in [libc::EINTR, libc::EAGAIN, libc::EBUSY] {
-            assert_eq!(retry(Err(Error::from_raw_os_error(errno))), Ok(()));
+            assert!(retry(Err(Error::from_raw_os_error(errno))).is_ok());
         }
         assert!(retry(Err(Error::from_raw_os_error(libc::EBADF))).is_err());
     }

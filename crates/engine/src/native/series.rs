@@ -42,7 +42,8 @@ fn place(point: &Point, step_ns: u64) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::{place, steps};
-    use crate::native::tally::{KINDS, Span, Tally, sum};
+    use crate::native::kind::KINDS;
+    use crate::native::tally::{Span, Tally, sum};
     use crate::native::task::Point;
     use proptest::prelude::{prop, proptest};
     use record::trial::Window;

@@ -2,10 +2,11 @@
 
 use super::arrival::Arrivals;
 use super::chooser::{Choice, Chooser};
+use super::error::LaneError;
+use super::kind::Kind;
 use super::proof::{Book, Guard, Pick};
 use super::random::Random;
 use super::syncs::Syncs;
-use super::tally::Kind;
 use super::task::{JobTask, Task};
 use super::think::Think;
 use std::collections::VecDeque;
@@ -40,8 +41,8 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// # Errors
-    /// When a place doesn't hold what the job requests; the error is the reason as text.
-    pub(crate) fn new(task: &Task, number: u32, job: &JobTask, begin_ns: u64) -> Result<Self, String> {
+    /// When a place doesn't hold what the job requests.
+    pub(crate) fn new(task: &Task, number: u32, job: &JobTask, begin_ns: u64) -> Result<Self, LaneError> {
         let stream = u64::from(number) << 8;
         let random = Random::new(task.seed, stream | 3);
         let arrivals = |rate| Arrivals::new(rate, job.sizes.smallest(), begin_ns, random);
@@ -161,7 +162,7 @@ mod tests {
     use super::{Next, Sources};
     use crate::native::arrival::Rate;
     use crate::native::chooser::Choice;
-    use crate::native::tally::Kind;
+    use crate::native::kind::Kind;
     use crate::native::task::{JobTask, Place, Task};
     use crate::native::testing::{job, task};
     use crate::native::think::Pause;

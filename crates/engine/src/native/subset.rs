@@ -132,6 +132,7 @@ fn check_zones(job: &JobTask) -> Result<(), String> {
     job.places
         .iter()
         .try_for_each(|place| Zones::new(zones, job.blocks(place), job.sizes.smallest()).map(|_| ()))
+        .map_err(|error| error.to_string())
 }
 
 fn lacks(what: &str) -> String {

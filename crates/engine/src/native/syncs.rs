@@ -1,7 +1,7 @@
 //! Flushes after a job's writes: fio's `fsync` and `fdatasync`.
 
 use super::chooser::Choice;
-use super::tally::Kind;
+use super::kind::Kind;
 use super::task::JobTask;
 
 /// Counts a job's writes.

@@ -1,24 +1,12 @@
 //! The counts of one lane: completions inside the measured time exactly, by interval, with their latencies.
 
 use super::histogram::{Histogram, fold};
+use super::kind::{KINDS, Kind};
 use super::task::{ErrorSeen, Point, Side, Task};
 use crate::errno;
 use record::latency::LatencyHistogram;
 use record::trial::FaultKind;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// The kinds of I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
-    Read,
-    Write,
-    Trim,
-    Sync,
-}
-
-pub(crate) const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Trim, Kind::Sync];
 
 /// The measured time; CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]

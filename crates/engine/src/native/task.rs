@@ -3,8 +3,8 @@
 use super::arrival::Rate;
 use super::batching::Batches;
 use super::distribution::Distribution;
+use super::kind::Kind;
 use super::sizes::Sizes;
-use super::tally::Kind;
 use super::think::Pause;
 use record::latency::LatencyHistogram;
 use record::trial::{Departure, ErrorCount, Verified};

@@ -4,13 +4,14 @@ use super::buffers::Buffers;
 use super::chooser::Choice;
 use super::clock::Clock;
 use super::content::Content;
+use super::kind::Kind;
 use super::lane::{Finished, Shared, Start};
 use super::meter::{Helpers, Meter};
-use super::proof::Proof;
+use super::proof::books::Proof;
 use super::sources::{Next, Sources};
-use super::tally::{Failure, Kind, Tally};
+use super::tally::{Failure, Tally};
 use super::task::JobTask;
-use super::trim;
+use super::trim::{self, TrimError};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -40,8 +41,8 @@ impl Thread<'_> {
     /// Runs until the load ends.
     ///
     /// # Errors
-    /// When the request can't be performed at all; the error is the reason as text.
-    pub(crate) fn run(&mut self, start: &Start) -> Result<Finished, String> {
+    /// When a place can't be trimmed at all.
+    pub(crate) fn run(&mut self, start: &Start) -> Result<Finished, TrimError> {
         let mut clock = start.clock.clone();
         let mut tally = Tally::new(start.span);
         let mut meter = Meter::new(start.span, Helpers::None);
@@ -127,10 +128,10 @@ impl Thread<'_> {
     }
 
     /// A place that doesn't support trims isn't an I/O error.
-    fn cannot_trim(&self, choice: Choice, failure: Failure) -> Result<(), String> {
+    fn cannot_trim(&self, choice: Choice, failure: Failure) -> Result<(), TrimError> {
         match (choice.kind, failure, self.job.places.get(choice.file as usize)) {
             (Kind::Trim, Failure::Errno(errno), Some(place)) => {
-                trim::cannot(errno, &place.path, place.block_device).map_or(Ok(()), Err)
+                trim::check_supported(errno, &place.path, place.block_device)
             }
             _ => Ok(()),
         }

@@ -4,13 +4,26 @@ use record::printable::Shown as _;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// `BLKDISCARD` of linux/fs.h: `_IO(0x12, 119)`.
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
 /// The mode of fallocate.
 pub(crate) const HOLE: i32 = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+
+/// A place that doesn't support trims at all.
+#[derive(Debug, Error)]
+pub(crate) enum TrimError {
+    #[error("{} can't discard (its queue/discard_max_bytes is 0); use another device, or an rw without trims", .0.shown())]
+    Device(PathBuf),
+    #[error(
+        "{} can't be trimmed: its file system punches no holes; use one that does (ext4, xfs, btrfs, zfs, tmpfs), or an rw without trims",
+        .0.shown()
+    )]
+    File(PathBuf),
+}
 
 /// Trims a range.
 ///
@@ -36,26 +49,18 @@ fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
     }
 }
 
-/// The message when a place doesn't support trims at all; `None` for any other failure.
-pub(crate) fn cannot(errno: i32, path: &Path, block_device: bool) -> Option<String> {
-    if !matches!(errno, libc::EOPNOTSUPP | libc::ENOTTY) {
-        return None;
+/// Fails if the error of a trim means that its place supports none at all; any other failure is that of one I/O.
+pub(crate) fn check_supported(errno: i32, path: &Path, block_device: bool) -> Result<(), TrimError> {
+    match errno {
+        libc::EOPNOTSUPP | libc::ENOTTY if block_device => Err(TrimError::Device(path.to_owned())),
+        libc::EOPNOTSUPP | libc::ENOTTY => Err(TrimError::File(path.to_owned())),
+        _ => Ok(()),
     }
-    let path = path.shown();
-    Some(if block_device {
-        format!(
-            "{path} can't discard (its queue/discard_max_bytes is 0); use another device, or an rw without trims"
-        )
-    } else {
-        format!(
-            "{path} can't be trimmed: its file system punches no holes; use one that does (ext4, xfs, btrfs, zfs, tmpfs), or an rw without trims"
-        )
-    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{cannot, trim};
+    use super::{check_supported, trim};
     use std::io::Write as _;
     use std::os::unix::fs::{FileExt as _, MetadataExt as _};
     use std::path::Path;
@@ -80,9 +85,11 @@ mod tests {
 
     #[test]
     fn what_cannot_trim_is_named_with_the_way_out() {
-        let said = cannot(libc::EOPNOTSUPP, Path::new("/dev/x"), true).unwrap();
-        assert!(said.contains("/dev/x") && said.contains("rw without trims"));
-        assert!(cannot(libc::EOPNOTSUPP, Path::new("/m/y"), false).unwrap().contains("/m/y"));
-        assert_eq!(cannot(libc::EIO, Path::new("/m/y"), false), None);
+        let said =
+            |errno, path, device| check_supported(errno, Path::new(path), device).unwrap_err().to_string();
+        let device = said(libc::EOPNOTSUPP, "/dev/x", true);
+        assert!(device.contains("/dev/x") && device.contains("rw without trims"));
+        assert!(said(libc::ENOTTY, "/m/y", false).contains("/m/y"));
+        assert!(check_supported(libc::EIO, Path::new("/m/y"), false).is_ok());
     }
 }

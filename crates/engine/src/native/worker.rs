@@ -1,30 +1,31 @@
 //! The worker process: performs one task and reports the counts.
 
-use super::buffers::Buffers;
+use super::buffers::{BufferError, Buffers};
 use super::clock::{Clock, monotonic_ns};
 use super::content::Content;
+use super::error::{LaneError, LoadError, NoRing, WorkerError};
 use super::hang::Watch;
+use super::kind::Kind;
 use super::lane::{Finished, Shared, Start, open};
 use super::meter::{self, Helpers, Meter, Used};
 use super::proof::read_back;
-use super::ring::{NoRing, Ring, probe};
+use super::ring::{Ring, probe};
 use super::sources::Sources;
-use super::tally::{Kind, Span, Tally, sum};
+use super::tally::{Span, Tally, sum};
 use super::task::{Cost, Issue, JobTask, Report, Side, Task};
 use super::threads::{self, Thread};
 use super::usage::Usage;
 use crate::data::is_ours;
-use record::printable::Shown as _;
+use record::printable::chain;
 use record::trial::{Departure, Verified};
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
-use thiserror::Error;
 
 /// The stack size of a lane, which needs little.
 const STACK_BYTES: usize = 256 << 10;
@@ -38,33 +39,6 @@ const LOOK_NS: u64 = 1_000_000_000;
 /// The most threads: more would measure the scheduler.
 const MOST_THREADS: u64 = 4096;
 
-/// Why the worker could not do its task.
-#[derive(Debug, Error)]
-pub enum WorkerError {
-    /// The task can't be read.
-    #[error("cannot read the task {}", .path.shown())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The task can't be parsed.
-    #[error("{} is no task for this version of the native engine", .path.shown())]
-    NoTask {
-        /// The file.
-        path: PathBuf,
-        /// The parser's error.
-        source: serde_json::Error,
-    },
-    /// The load could not be set up, or broke off.
-    #[error("{0}")]
-    Load(String),
-    /// The report can't be written.
-    #[error("cannot write the report")]
-    Answer(#[source] std::io::Error),
-}
-
 /// Performs the task in a file. Writes the report to `out`, and messages meanwhile to `err`, one per line.
 ///
 /// # Errors
@@ -75,13 +49,16 @@ pub fn serve(task: &Path, out: &mut dyn Write, err: &mut dyn Write) -> Result<()
     let text = std::fs::read_to_string(task).map_err(read)?;
     let no_task = |source| WorkerError::NoTask { path: task.to_owned(), source };
     let task: Task = serde_json::from_str(&text).map_err(no_task)?;
-    let report = perform(&task, clock, err).map_err(WorkerError::Load)?;
+    let report = perform(&task, clock, err)?;
     let answer = serde_json::to_vec(&report).map_err(|e| WorkerError::Answer(e.into()))?;
     out.write_all(&answer).and_then(|()| out.flush()).map_err(WorkerError::Answer)
 }
 
-/// A lane's message before the start: how it issues, and the size of its buffers.
-type Readiness = Result<(String, u64), String>;
+/// How a lane issues I/O, and the size of its buffers in bytes.
+type Setup = (String, u64);
+
+/// A lane's message before the start.
+type Readiness = Result<Setup, LaneError>;
 
 /// A lane's two channels to the worker.
 struct Gate {
@@ -97,17 +74,17 @@ impl Gate {
     }
 }
 
-type Lane<'scope> = ScopedJoinHandle<'scope, Result<Vec<Finished>, String>>;
+type Lane<'scope> = ScopedJoinHandle<'scope, Result<Vec<Finished>, LaneError>>;
 
-fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, String> {
+fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, LoadError> {
     check(task)?;
     let refusal = probe_all(task)?;
     let ring = refusal.is_none();
-    let departures = departures(task, refusal.as_deref());
+    let departures = departures(task, refusal.as_ref());
     let mut messages: Vec<String> = departures.iter().map(|departure| departure.text.clone()).collect();
-    check_threads(task, ring).map_err(|why| match messages.first().filter(|_| !ring) {
-        Some(message) => format!("{message}; {why}"),
-        None => why,
+    check_threads(task, ring).map_err(|error| match messages.first().filter(|_| !ring) {
+        Some(departure) => LoadError::InsteadOfRing { departure: departure.clone(), error: Box::new(error) },
+        None => error,
     })?;
     let stop = AtomicBool::new(false);
     let (say, said) = channel();
@@ -124,12 +101,11 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Str
             starts.push(start);
         }
         drop((ready, shared));
-        let set_up: Readiness = all_ready(&readiness, task.jobs.len());
-        let (issued_by, buffer_bytes) = match set_up {
+        let (issued_by, buffer_bytes) = match all_ready(&readiness, task.jobs.len()) {
             Ok(set_up) => set_up,
-            Err(why) => {
+            Err(error) => {
                 drop(starts);
-                return Err(why);
+                return Err(error);
             }
         };
         let start = begin(task, clock);
@@ -155,11 +131,11 @@ struct Made {
 }
 
 /// The differences from the request. `refusal`: why there is no io_uring.
-fn departures(task: &Task, refusal: Option<&str>) -> Vec<Departure> {
+fn departures(task: &Task, refusal: Option<&NoRing>) -> Vec<Departure> {
     let mut all = Vec::new();
     let mut say = |text: String, matters| all.push(Departure { text, matters });
     if let Some(why) = refusal {
-        say(format!("pread and pwrite in threads instead of io_uring: {why}"), true);
+        say(format!("pread and pwrite in threads instead of io_uring: {}", chain(why)), true);
     }
     let by_ring = |job: &JobTask| refusal.is_none() && job.issue == Issue::IoUring;
     if task.jobs.iter().any(|job| by_ring(job) && job.discards()) {
@@ -174,12 +150,12 @@ fn departures(task: &Task, refusal: Option<&str>) -> Vec<Departure> {
 }
 
 /// Why there is no io_uring here; `None` when all requested rings can be created.
-fn probe_all(task: &Task) -> Result<Option<String>, String> {
+fn probe_all(task: &Task) -> Result<Option<NoRing>, NoRing> {
     for job in task.jobs.iter().filter(|job| job.issued_by() == Issue::IoUring) {
         match probe(job) {
             Ok(()) => {}
-            Err(NoRing::Failed(why)) => return Err(why),
-            Err(NoRing::Refused(why)) => return Ok(Some(why)),
+            Err(error @ NoRing::Failed(_)) => return Err(error),
+            Err(refusal) => return Ok(Some(refusal)),
         }
     }
     Ok(None)
@@ -190,33 +166,33 @@ fn issue(job: &JobTask, ring: bool) -> Issue {
     if ring { job.issued_by() } else { Issue::Threads }
 }
 
-fn check_threads(task: &Task, ring: bool) -> Result<(), String> {
+fn check_threads(task: &Task, ring: bool) -> Result<(), LoadError> {
     let by_threads = task.jobs.iter().filter(|job| issue(job, ring) == Issue::Threads);
     let threads: u64 = by_threads.map(|job| u64::from(job.iodepth)).sum();
     if threads > MOST_THREADS {
-        return Err(format!("{threads} I/Os in flight would need as many threads; use a smaller iodepth"));
+        return Err(LoadError::TooManyThreads { threads });
     }
     Ok(())
 }
 
-fn check(task: &Task) -> Result<(), String> {
+fn check(task: &Task) -> Result<(), LoadError> {
     if task.jobs.is_empty() || task.trial_ns == 0 {
-        return Err("the task has no jobs or no time".to_owned());
+        return Err(LoadError::Empty);
     }
     task.jobs.iter().try_for_each(check_job)
 }
 
-fn check_job(job: &JobTask) -> Result<(), String> {
-    let smallest = job.sizes.smallest();
-    if job.places.is_empty() || job.iodepth == 0 || smallest == 0 {
-        return Err(format!("{} has no places, depth or block size", job.name));
+fn check_job(job: &JobTask) -> Result<(), LoadError> {
+    let block_bytes = job.sizes.smallest();
+    if job.places.is_empty() || job.iodepth == 0 || block_bytes == 0 {
+        return Err(LoadError::EmptyJob { job: job.name.clone() });
     }
     for place in &job.places {
         if job.blocks(place) == 0 {
-            return Err(format!("{} holds no block of {smallest} bytes", place.path.shown()));
+            return Err(LoadError::TooSmall { path: place.path.clone(), block_bytes });
         }
         if !place.block_device && !is_ours(&place.path) {
-            return Err(format!("{} is no data file of diskproof", place.path.shown()));
+            return Err(LoadError::NotOurs(place.path.clone()));
         }
     }
     Ok(())
@@ -231,7 +207,7 @@ fn spawn<'scope, 'env: 'scope>(
     job: Numbered<'env>,
     issue: Issue,
     gate: Gate,
-) -> Result<Lane<'scope>, String> {
+) -> Result<Lane<'scope>, LaneError> {
     let number = job.0;
     Builder::new()
         .name(format!("job{number}"))
@@ -240,10 +216,10 @@ fn spawn<'scope, 'env: 'scope>(
             Issue::IoUring => on_ring(&shared, job, gate),
             Issue::Threads => on_threads(&shared, job, gate),
         })
-        .map_err(|error| format!("a thread for job{number} can't be started: {error}"))
+        .map_err(|source| LaneError::Thread { job: number, source })
 }
 
-fn on_ring(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Finished>, String> {
+fn on_ring(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Finished>, LaneError> {
     let task = shared.task;
     let (number, asked) = job;
     let made = open(task, asked).and_then(|files| Ring::new(asked, &files).map(|ring| (files, ring)));
@@ -268,12 +244,12 @@ fn on_ring(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Fin
     Ok(vec![with_books(flush(shared, job, &files, finished), sources, files)])
 }
 
-fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Finished>, String> {
+fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<Finished>, LaneError> {
     let task = shared.task;
     let (number, asked) = job;
     let made = open(task, asked).and_then(|files| {
         let buffers = (0..asked.iodepth).map(|_| Buffers::new(1, asked.buffer_bytes()));
-        Ok((files, buffers.collect::<Result<Vec<_>, _>>()?))
+        Ok((files, buffers.collect::<Result<Vec<_>, BufferError>>()?))
     });
     let (files, buffers) = match made {
         Ok(made) => made,
@@ -300,15 +276,15 @@ fn on_threads(shared: &Shared<'_>, job: Numbered<'_>, gate: Gate) -> Result<Vec<
             let builder = Builder::new().name(format!("job{number}.{lane}")).stack_size(STACK_BYTES);
             let run = move || thread.run(start).inspect_err(|_| shared.stop.store(true, Ordering::Relaxed));
             let spawned = builder.spawn_scoped(scope, run);
-            lanes.push(spawned.map_err(|error| {
+            lanes.push(spawned.map_err(|source| {
                 shared.stop.store(true, Ordering::Relaxed);
-                format!("a thread for job{number} can't be started: {error}")
+                LaneError::Thread { job: number, source }
             })?);
         }
         lanes
             .into_iter()
-            .map(|lane| lane.join().map_err(|_| "a lane panicked".to_owned())?)
-            .collect::<Result<Vec<_>, _>>()
+            .map(|lane| Ok(lane.join().map_err(|_| LaneError::Panicked)??))
+            .collect::<Result<Vec<_>, LaneError>>()
     })?;
     if let Some(last) = finished.pop() {
         let last = flush(shared, job, &files, last);
@@ -349,12 +325,11 @@ fn flush(shared: &Shared<'_>, job: Numbered<'_>, files: &[File], mut finished: F
 }
 
 /// How the jobs issue, and the size of all their buffers together.
-fn all_ready(readiness: &Receiver<Readiness>, jobs: usize) -> Readiness {
+fn all_ready(readiness: &Receiver<Readiness>, jobs: usize) -> Result<Setup, LoadError> {
     let mut how = Vec::new();
     let mut bytes = 0;
     for _ in 0..jobs {
-        let one = readiness.recv().map_err(|_| "a lane panicked before it was ready".to_owned())?;
-        let (description, buffer_bytes) = one?;
+        let (description, buffer_bytes) = readiness.recv().map_err(|_| LoadError::NeverReady)??;
         bytes += buffer_bytes;
         if !how.contains(&description) {
             how.push(description);
@@ -395,10 +370,10 @@ fn watch((said, hung): (&Receiver<String>, &Watch), messages: &mut Vec<String>, 
     }
 }
 
-fn join(handles: Vec<Lane<'_>>) -> Result<Vec<Finished>, String> {
+fn join(handles: Vec<Lane<'_>>) -> Result<Vec<Finished>, LaneError> {
     let mut finished = Vec::new();
     for handle in handles {
-        finished.extend(handle.join().map_err(|_| "a lane panicked".to_owned())??);
+        finished.extend(handle.join().map_err(|_| LaneError::Panicked)??);
     }
     Ok(finished)
 }

@@ -4,6 +4,7 @@
 
 use super::random::Random;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// The part of the region that a zone covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +58,15 @@ fn bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))
 }
 
+/// A zone that its region doesn't hold.
+#[derive(Debug, Error)]
+#[error("a zone of random_distribution would be bytes {from} to {to} of {has}; use a larger size")]
+pub(crate) struct ZoneError {
+    from: u64,
+    to: u64,
+    has: u64,
+}
+
 /// Zones of a region, in blocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Zones {
@@ -66,8 +76,8 @@ pub(crate) struct Zones {
 
 impl Zones {
     /// # Errors
-    /// When the region doesn't hold a zone; the error is the reason as text.
-    pub(crate) fn new(asked: &[Zone], blocks: u64, block_bytes: u64) -> Result<Self, String> {
+    /// When the region doesn't hold a zone.
+    pub(crate) fn new(asked: &[Zone], blocks: u64, block_bytes: u64) -> Result<Self, ZoneError> {
         let (mut accesses, mut percent, mut bytes, mut first) = (0, 0, 0_u64, 0);
         let mut zones = Vec::with_capacity(asked.len());
         for zone in asked {
@@ -83,10 +93,7 @@ impl Zones {
             };
             if end > blocks || end <= first {
                 let (from, to) = (first * block_bytes, end.saturating_mul(block_bytes));
-                let has = blocks * block_bytes;
-                return Err(format!(
-                    "a zone of random_distribution would be bytes {from} to {to} of {has}; use a larger size"
-                ));
+                return Err(ZoneError { from, to, has: blocks * block_bytes });
             }
             accesses += u64::from(zone.accesses);
             zones.push((accesses, first, end - first));
@@ -163,7 +170,7 @@ mod tests {
     #[test]
     fn a_region_must_hold_all_zones() {
         let zones = parse("50/1:50/99", false).unwrap();
-        assert!(Zones::new(&zones, 99, 4096).unwrap_err().contains("larger size"));
+        assert!(Zones::new(&zones, 99, 4096).unwrap_err().to_string().contains("larger size"));
         assert!(Zones::new(&zones, 100, 4096).is_ok());
         let zones = parse("50/1m:50/1g", true).unwrap();
         assert!(Zones::new(&zones, 1000, 4096).is_err());

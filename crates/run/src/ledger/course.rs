@@ -1,6 +1,5 @@
 //! The rate of a trial over time, in equal steps.
 
-use super::seen::float;
 use record::counter::Sample;
 use record::trial::{EngineOutput, Series, TrialRecord};
 
@@ -53,4 +52,9 @@ fn of_samples(record: &TrialRecord, engine: &EngineOutput) -> Option<Course> {
     let rates = rates.filter(|rates| !rates.is_empty())?;
     let step_seconds = float(last.0 - first.0) / 1e9 / float(rates.len() as u64);
     Some(Course { step_seconds, rates })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bytes of one trial stay far below 2^53")]
+pub(super) fn float(n: u64) -> f64 {
+    n as f64
 }

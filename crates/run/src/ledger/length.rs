@@ -1,31 +1,17 @@
 //! The length of trials, where the experiment lets diskproof choose it.
 
 use super::Ledger;
-use super::course::Course;
-use super::seen::{Seen, float};
+use super::course::{Course, float};
+use super::seen::Seen;
 use record::event::Event;
 use record::plan::{Cell, Goal};
 use record::workload::Ask;
 use stats::{Asked, StopRule, TrialLength, TrialPlan, trial_length};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The least factor by which a chosen length exceeds the plan's: a smaller gain isn't worth the pilot rounds that are then left
 /// out. It also distinguishes pilots from other trials ([`record::pilot::left_out`]).
 const LEAST_CHANGE: f64 = 1.25;
-
-/// The chosen lengths in seconds, by group of cells; other groups keep the plan's length.
-#[derive(Debug, Default)]
-pub(super) struct Lengths(BTreeMap<usize, f64>);
-
-impl Lengths {
-    pub(super) fn of(&self, group: usize, otherwise: f64) -> f64 {
-        self.chosen(group).unwrap_or(otherwise)
-    }
-
-    pub(super) fn chosen(&self, group: usize) -> Option<f64> {
-        self.0.get(&group).copied()
-    }
-}
 
 /// A cell's pilot trials.
 struct Pilots<'a> {

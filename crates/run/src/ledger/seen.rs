@@ -1,9 +1,9 @@
 //! A trial's summary: what the ledger needs to decide what comes next.
 
-use super::course::{Course, course};
+use super::course::{Course, course, float};
 use record::counter::Sample;
 use record::plan::{Cell, Plan};
-use record::trial::{EngineOutput, Outcome, TrialRecord};
+use record::trial::{EngineOutput, Outcome, TrialRecord, TrialStep};
 use record::workload::Layout;
 
 /// A trial's summary.
@@ -44,7 +44,7 @@ impl Seen {
 
 /// The bytes of the layout, counted once the trial has prepared its data.
 fn laid_out(cell: &Cell, record: &TrialRecord) -> f64 {
-    let prepared = record.steps.iter().any(|step| step.step == "prepare");
+    let prepared = record.steps.iter().any(|step| step.step == TrialStep::Prepare);
     if prepared && cell.workload.layout == Layout::Written { float(cell.workload.data_bytes()) } else { 0.0 }
 }
 
@@ -66,9 +66,4 @@ fn by_engine(plan: &Plan, engine: &EngineOutput) -> f64 {
     let written = engine.write.as_ref().map_or(0.0, |totals| float(totals.bytes));
     let seconds = engine.window.seconds();
     if seconds > 0.0 { written * (1.0 + plan.measure.ramp_seconds / seconds) } else { written }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "bytes of one trial stay far below 2^53")]
-pub(super) fn float(n: u64) -> f64 {
-    n as f64
 }

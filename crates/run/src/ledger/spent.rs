@@ -1,7 +1,8 @@
 //! Budgets: what is spent, and what another round costs.
 
 use super::Ledger;
-use super::seen::{Seen, float};
+use super::course::float;
+use super::seen::Seen;
 use record::event::Stopped;
 use stats::{Allowance, Resource};
 

@@ -3,14 +3,14 @@
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small scripted numbers")]
 
 use super::{Earlier, ended};
-use crate::controller::RunError;
+use crate::error::RunError;
 use crate::protocol::TrialRequest;
 use crate::rounds::{Hands, conduct};
 use record::event::{Event, Stopped};
 use record::id::{CellId, TrialId};
 use record::plan::{Cell, Goal, Measure, Plan, Until};
 use record::stack::{Rebuild, Stack};
-use record::trial::{EngineOutput, Outcome, Series, StepTime, Totals, TrialRecord, Window};
+use record::trial::{EngineOutput, Outcome, Series, StepTime, Totals, TrialRecord, TrialStep, Window};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
 
@@ -109,8 +109,8 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
     let outcome = if storage.fails { Outcome::Failed("mkfs".to_owned()) } else { Outcome::Measured };
     TrialRecord {
         steps: vec![
-            StepTime { step: "prepare".to_owned(), seconds: storage.beside },
-            StepTime { step: "measure".to_owned(), seconds },
+            StepTime { step: TrialStep::Prepare, seconds: storage.beside },
+            StepTime { step: TrialStep::Measure, seconds },
         ],
         engine: (!storage.fails).then_some(engine),
         ..TrialRecord::new(request.id.clone(), request.seed, 0, outcome)

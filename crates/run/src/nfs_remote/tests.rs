@@ -11,7 +11,7 @@ use record::id::{CellId, TrialId};
 use record::plan::{Cell, Measure};
 use record::stack::{Rebuild, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
-use record::trial::{Outcome, StepTime, TrialRecord};
+use record::trial::{Outcome, StepTime, TrialRecord, TrialStep};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use stack::NfsClient;
 use std::collections::BTreeMap;
@@ -179,12 +179,13 @@ fn a_server_that_is_lost_ends_the_clients_trial_and_is_named() {
 
 #[test]
 fn steps_of_both_are_added_and_keep_their_order() {
-    let of = |steps: &[(&str, f64)]| -> Vec<StepTime> {
-        steps.iter().map(|(step, seconds)| StepTime { step: (*step).to_owned(), seconds: *seconds }).collect()
+    use TrialStep::{Build, Prepare, Undo};
+    let of = |steps: &[(TrialStep, f64)]| -> Vec<StepTime> {
+        steps.iter().map(|&(step, seconds)| StepTime { step, seconds }).collect()
     };
-    let server = of(&[("build", 2.0), ("undo", 4.0)]);
-    let client = of(&[("build", 1.0), ("prepare", 5.0), ("measure", 9.0), ("undo", 0.5)]);
-    let all = of(&[("build", 3.0), ("prepare", 5.0), ("measure", 9.0), ("undo", 4.5)]);
+    let server = of(&[(Build, 2.0), (Undo, 4.0)]);
+    let client = of(&[(Build, 1.0), (Prepare, 5.0), (TrialStep::Measure, 9.0), (Undo, 0.5)]);
+    let all = of(&[(Build, 3.0), (Prepare, 5.0), (TrialStep::Measure, 9.0), (Undo, 4.5)]);
     assert_eq!(added(server, client), all);
 }
 

@@ -5,7 +5,7 @@ use record::environment::Environment;
 use record::id::{CellId, RunId, TrialId};
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{Rebuild, Stack};
-use record::trial::{EngineOutput, Outcome, StepTime, Totals, TrialRecord, Window};
+use record::trial::{EngineOutput, Outcome, StepTime, Totals, TrialRecord, TrialStep, Window};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
 use std::collections::BTreeMap;
 
@@ -65,8 +65,8 @@ pub(crate) fn trial(cell: u32, round: u32) -> TrialRecord {
     TrialRecord {
         // A careless reader returns neither of these floats exactly.
         steps: vec![
-            StepTime { step: "build".to_owned(), seconds: 0.1 + 0.2 },
-            StepTime { step: "measure".to_owned(), seconds: 20.000_000_000_000_004 },
+            StepTime { step: TrialStep::Build, seconds: 0.1 + 0.2 },
+            StepTime { step: TrialStep::Measure, seconds: 20.000_000_000_000_004 },
         ],
         built: vec![vec!["mkfs.xfs".to_owned(), "-f".to_owned()]],
         engine: Some(engine(round)),

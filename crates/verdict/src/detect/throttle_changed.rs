@@ -7,7 +7,7 @@ use crate::span::{float, number};
 use crate::usage::throttle::key;
 use record::counter::HostChange;
 use record::finding::{Claim, Severity};
-use record::volume::{LimitChange, Limits, VolumeFacts, VolumeKind};
+use record::volume::{LimitChange, LimitName, Limits, VolumeFacts, VolumeKind};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -162,28 +162,23 @@ fn detected(what: [&str; 3], at: Option<f64>, limits: [&Limits; 2], remedy: &str
     }
 }
 
-fn pairs(before: &Limits, after: &Limits) -> [(&'static str, Option<u64>, Option<u64>); 6] {
-    [
-        ("read_iops", before.read_iops, after.read_iops),
-        ("write_iops", before.write_iops, after.write_iops),
-        ("read_bps", before.read_bps, after.read_bps),
-        ("write_bps", before.write_bps, after.write_bps),
-        ("total_iops", before.total_iops, after.total_iops),
-        ("total_bps", before.total_bps, after.total_bps),
-    ]
+/// The limits that differ: the name, the limit before and the limit after.
+fn differing(before: &Limits, after: &Limits) -> impl Iterator<Item = (LimitName, Option<u64>, Option<u64>)> {
+    let all = LimitName::ALL.map(|name| (name, name.of(before), name.of(after)));
+    all.into_iter().filter(|(_, a, b)| a != b)
 }
 
 fn differences(before: &Limits, after: &Limits) -> String {
     let shown = |limit: Option<u64>| limit.map_or_else(|| "none".to_owned(), |l| rate(float(l)));
-    let differ = pairs(before, after).into_iter().filter(|(_, a, b)| a != b);
-    let words: Vec<String> =
-        differ.map(|(name, a, b)| format!("{name} from {} to {}", shown(a), shown(b))).collect();
+    let words: Vec<String> = differing(before, after)
+        .map(|(name, a, b)| format!("{name} from {} to {}", shown(a), shown(b)))
+        .collect();
     words.join(", ")
 }
 
 fn counters(at: Option<f64>, before: &Limits, after: &Limits) -> std::collections::BTreeMap<String, f64> {
     let mut all = evidence([("changed_after_seconds", at)]);
-    for (name, a, b) in pairs(before, after).into_iter().filter(|(_, a, b)| a != b) {
+    for (name, a, b) in differing(before, after) {
         all.extend(a.map(|limit| (format!("{name}_before"), float(limit))));
         all.extend(b.map(|limit| (format!("{name}_after"), float(limit))));
     }

@@ -8,6 +8,7 @@ use crate::usage::rate;
 use crate::usage::throttle::{LIMIT_MET, Near, limited_writes};
 use record::counter::Sample;
 use record::judged::{Limit, LimitKind};
+use record::volume::LimitName;
 use record::workload::{Options, SyncMode};
 
 /// From this many device writes per write of the workload on, most are the file system's own.
@@ -109,7 +110,7 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
 
 /// The volume's limit is met, mostly by the file system's own writes.
 fn at_a_limit(near: &Near, cost: &Cost) -> Option<String> {
-    let writes = cost.limited_writes.filter(|w| *w >= MOSTLY_OTHERS && near.name == "write_iops")?;
+    let writes = cost.limited_writes.filter(|w| *w >= MOSTLY_OTHERS && near.name == LimitName::WriteIops)?;
     Some(format!(
         "{} is at its limit with {} writes for each write of the workload: the file system makes the others, for durability.",
         near.device,

@@ -6,6 +6,7 @@ use crate::detected::evidence;
 use crate::figures::{percent, rate, with_unit};
 use crate::usage::throttle::{LIMIT_MET, Near};
 use record::judged::{Limit, LimitKind};
+use record::volume::LimitName;
 
 /// From this share on, the limit is likely, if the load has all its I/Os in flight and nothing else explains where they wait.
 const LIMIT_NEAR: f64 = 0.8;
@@ -23,8 +24,8 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
 fn mostly_others(figures: &Figures<'_>, near: &Near) -> String {
     let amplified = Amplified::of(figures.facts);
     let each = match near.name {
-        "write_iops" => amplified.and_then(|a| a.ios).map(|n| (n, "write")),
-        "write_bps" => amplified.map(|a| (a.all_bytes(), "byte")),
+        LimitName::WriteIops => amplified.and_then(|a| a.ios).map(|n| (n, "write")),
+        LimitName::WriteBps => amplified.map(|a| (a.all_bytes(), "byte")),
         _ => None,
     };
     each.filter(|(n, _)| *n >= AMPLIFIED).map_or(String::new(), |(n, unit)| {

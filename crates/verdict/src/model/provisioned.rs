@@ -9,7 +9,7 @@ use super::stacking::Stacking;
 use crate::figures::{bytes, rate};
 use record::judged::ModelSource;
 use record::throttle::as_realised;
-use record::volume::{Limits, Volume, VolumeKind};
+use record::volume::{LimitName, Limits, Volume, VolumeKind};
 
 /// The kernel's throttle grants I/Os for 100 ms at a time (`throtl_slice`, HZ / 10, block/blk-throttle.c).
 const SLICE_SECONDS: f64 = 0.1;
@@ -109,7 +109,7 @@ fn share(binding: &Binding, even: Option<bool>, stacking: &Stacking, load: &Load
     if !lapse || places <= 1.0 {
         return full;
     }
-    let of_bytes = binding.name.ends_with("bps");
+    let of_bytes = binding.name.is_of_bytes();
     let touched = load.chunks_touched(&stacking.geometry);
     let unit = if of_bytes { load.mean_bytes() / touched } else { 1.0 };
     let grants = binding.limit * SLICE_SECONDS / unit;
@@ -160,14 +160,18 @@ fn steps(stacking: &Stacking, load: &Load, binding: &Binding) -> Vec<String> {
     } else {
         format!("each of {} volumes", geometry.members)
     };
-    let (limit, demand) = if binding.name.ends_with("bps") {
+    let (limit, demand) = if binding.name.is_of_bytes() {
         (format!("{}/s", bytes(binding.limit)), bytes(binding.demand))
     } else {
         (rate(binding.limit), rate(binding.demand))
     };
+    let name = match binding.name {
+        LimitName::TotalIops => "iops",
+        LimitName::TotalBps => "bps",
+        of_one_direction => of_one_direction.name(),
+    };
     steps.push(format!(
-        "{volumes} is limited to {} {limit}, and a request needs {demand} of it: {} requests/s",
-        binding.name,
+        "{volumes} is limited to {name} {limit}, and a request needs {demand} of it: {} requests/s",
         rate(binding.requests_per_second)
     ));
     steps

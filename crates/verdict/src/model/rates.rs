@@ -2,6 +2,7 @@
 
 use super::geometry::Geometry;
 use super::load::Load;
+use record::volume::LimitName;
 
 /// A limit; infinite if there is none.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,8 +68,7 @@ impl Demand {
 pub(crate) struct Binding {
     /// Requests per second if every member reaches its limit.
     pub(crate) requests_per_second: f64,
-    /// `read_iops` and so on; `iops` and `bps` for both directions together.
-    pub(crate) name: &'static str,
+    pub(crate) name: LimitName,
     /// The limit, in its own unit.
     pub(crate) limit: f64,
     /// A request's demand on a member, in I/Os or bytes.
@@ -85,23 +85,25 @@ pub(crate) fn binding(member: &Member, demand: &Demand) -> Option<Binding> {
     let both_ios = demand.read_ios + demand.write_ios;
     let both_bytes = demand.read_bytes + demand.write_bytes;
     let all = [
-        ("read_iops", member.read.ios, demand.read_ios),
-        ("read_bps", member.read.bytes, demand.read_bytes),
-        ("write_iops", member.write.ios, demand.write_ios),
-        ("write_bps", member.write.bytes, demand.write_bytes),
-        ("iops", member.both.ios, both_ios),
-        ("bps", member.both.bytes, both_bytes),
+        (LimitName::ReadIops, member.read.ios, demand.read_ios),
+        (LimitName::ReadBps, member.read.bytes, demand.read_bytes),
+        (LimitName::WriteIops, member.write.ios, demand.write_ios),
+        (LimitName::WriteBps, member.write.bytes, demand.write_bytes),
+        (LimitName::TotalIops, member.both.ios, both_ios),
+        (LimitName::TotalBps, member.both.bytes, both_bytes),
     ];
-    let allowed =
-        |(_, limit, demand): &(&str, f64, f64)| if *demand > 0.0 { limit / demand } else { f64::INFINITY };
+    let allowed = |(_, limit, demand): &(LimitName, f64, f64)| {
+        if *demand > 0.0 { limit / demand } else { f64::INFINITY }
+    };
     let (name, limit, demand) = all.into_iter().min_by(|a, b| allowed(a).total_cmp(&allowed(b)))?;
     let requests_per_second = allowed(&(name, limit, demand));
     if !requests_per_second.is_finite() {
         return None;
     }
-    let near = |prefix: &str| {
-        all.iter().any(|l| l.0.starts_with(prefix) && allowed(l) <= requests_per_second * ABOUT)
+    let near = |names: [LimitName; 2]| {
+        all.iter().any(|l| names.contains(&l.0) && allowed(l) <= requests_per_second * ABOUT)
     };
-    let directions = u32::from(near("read_")) + u32::from(near("write_"));
+    let reads = near([LimitName::ReadIops, LimitName::ReadBps]);
+    let directions = u32::from(reads) + u32::from(near([LimitName::WriteIops, LimitName::WriteBps]));
     Some(Binding { requests_per_second, name, limit, demand, directions: directions.max(1) })
 }

@@ -9,7 +9,7 @@ use record::id::{CellId, RunId};
 use record::judged::RunView;
 use record::plan::{Cell, Goal, Measure, Plan, Prices, Until};
 use record::stack::FsKind;
-use record::trial::{Outcome, StepTime, TrialRecord, Window};
+use record::trial::{Outcome, StepTime, TrialRecord, TrialStep, Window};
 use record::workload::Rw;
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn cell(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
         truth.device_read = ios * 4096;
         let mut record = truth.record();
         (record.id.cell, record.id.round) = (CellId(name.to_owned()), round);
-        record.steps = vec![StepTime { step: "measure".to_owned(), seconds: 30.0 }];
+        record.steps = vec![StepTime { step: TrialStep::Measure, seconds: 30.0 }];
         record
     };
     let mut cell = truth.cell;

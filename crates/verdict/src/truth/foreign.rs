@@ -11,7 +11,7 @@ use record::finding::{Claim, Severity};
 use record::judged::LimitKind;
 use record::stack::FsKind;
 use record::topology::{BlockKind, BlockNode};
-use record::volume::{Limits, VerifiedLimit, VolumeFacts, VolumeKind};
+use record::volume::{LimitName, Limits, VerifiedLimit, VolumeFacts, VolumeKind};
 use record::workload::{EngineKind, Rw};
 
 const KIB: f64 = 1024.0;
@@ -39,8 +39,8 @@ fn limited(t: &mut Truth, iops: u64) {
     let limits = Limits { read_iops: Some(iops), write_iops: Some(iops), ..Limits::default() };
     t.emulated(1);
     t.cell.stack.volumes[0].kind = VolumeKind::Emulate { size_bytes: GIB, limits };
-    let verified = ["read_iops", "write_iops"].map(|limit| VerifiedLimit {
-        limit: limit.to_owned(),
+    let verified = [LimitName::ReadIops, LimitName::WriteIops].map(|limit| VerifiedLimit {
+        limit,
         asked: iops as f64,
         measured: iops as f64,
         seconds: 3.0,

@@ -8,7 +8,7 @@ use record::environment::{Ceiling, Environment};
 use record::finding::{Claim, Severity};
 use record::stack::FsKind;
 use record::trial::GeneratorCost;
-use record::volume::{VerifiedLimit, VolumeFacts};
+use record::volume::{LimitName, VerifiedLimit, VolumeFacts};
 use record::workload::{Ask, EngineKind, Rw};
 
 /// 131,072 reads of 4 KiB per second by one job of the native engine, on a machine with 8 CPUs, one of them full.
@@ -128,7 +128,7 @@ fn a_throttle_that_was_met_is_the_limit() {
         size_bytes: GIB,
         identity: None,
         verified: vec![VerifiedLimit {
-            limit: "read_iops".to_owned(),
+            limit: LimitName::ReadIops,
             asked: 131_000.0,
             measured: 131_000.0,
             seconds: 3.0,

@@ -9,7 +9,7 @@ use record::counter::{CgroupIo, CpuQuota, HostChange, NetCounters, OtherProcess,
 use record::finding::{Claim, Severity};
 use record::judged::{Limit, LimitKind};
 use record::stack::FsKind;
-use record::volume::{LimitChange, Limits, VerifiedLimit, VolumeFacts, VolumeKind};
+use record::volume::{LimitChange, LimitName, Limits, VerifiedLimit, VolumeFacts, VolumeKind};
 use record::workload::{EngineKind, RateProcess, Rw};
 use std::collections::BTreeMap;
 
@@ -41,8 +41,8 @@ fn in_flight(t: &mut Truth, ios: f64) {
 /// Gives the volume a limit of reads and of writes per second.
 fn limited(t: &mut Truth, iops: f64) {
     t.emulated(1);
-    let verified = ["read_iops", "write_iops"].map(|limit| VerifiedLimit {
-        limit: limit.to_owned(),
+    let verified = [LimitName::ReadIops, LimitName::WriteIops].map(|limit| VerifiedLimit {
+        limit,
         asked: iops,
         measured: iops,
         seconds: 3.0,

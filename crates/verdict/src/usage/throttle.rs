@@ -9,7 +9,7 @@ use crate::scene::Scene;
 use crate::span::float;
 use record::counter::{BlockCounters, CgroupIo};
 use record::topology::BlockNode;
-use record::volume::{Limits, VolumeFacts, VolumeKind};
+use record::volume::{LimitName, VolumeFacts, VolumeKind};
 
 /// From this share on, a limit is met. The rest is the error of the window's ends, and of the time slices in which the kernel grants
 /// I/Os.
@@ -19,9 +19,8 @@ const SAME: f64 = 0.01;
 
 /// One direction of a limit: its name, and the counter for it.
 struct LimitDirection {
-    name: &'static str,
+    name: LimitName,
     unit: &'static str,
-    of: fn(&Limits) -> Option<u64>,
     charged: fn(&CgroupIo) -> Option<u64>,
     counted: fn(&BlockCounters) -> u64,
     asked: fn(&Facts<'_>) -> f64,
@@ -29,33 +28,29 @@ struct LimitDirection {
 
 const DIRECTIONS: [LimitDirection; 4] = [
     LimitDirection {
-        name: "read_iops",
+        name: LimitName::ReadIops,
         unit: "1/s",
-        of: |l| l.read_iops,
         charged: |io| io.reads,
         counted: |b| b.reads,
         asked: |f| f.read.ios,
     },
     LimitDirection {
-        name: "write_iops",
+        name: LimitName::WriteIops,
         unit: "1/s",
-        of: |l| l.write_iops,
         charged: |io| io.writes,
         counted: |b| b.writes,
         asked: |f| f.write.ios,
     },
     LimitDirection {
-        name: "read_bps",
+        name: LimitName::ReadBps,
         unit: "B/s",
-        of: |l| l.read_bps,
         charged: |io| io.read_bytes,
         counted: |b| b.read_bytes,
         asked: |f| f.read.asked,
     },
     LimitDirection {
-        name: "write_bps",
+        name: LimitName::WriteBps,
         unit: "B/s",
-        of: |l| l.write_bps,
         charged: |io| io.write_bytes,
         counted: |b| b.write_bytes,
         asked: |f| f.write.asked,
@@ -66,8 +61,7 @@ const DIRECTIONS: [LimitDirection; 4] = [
 #[derive(Debug, Clone)]
 pub(crate) struct Near {
     pub(crate) device: String,
-    /// `read_iops`, `write_iops`, `read_bps` or `write_bps`.
-    pub(crate) name: &'static str,
+    pub(crate) name: LimitName,
     pub(crate) unit: &'static str,
     /// The mean over the measured time.
     pub(crate) limit: f64,
@@ -123,7 +117,7 @@ fn declared(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> 
     let volume = scene.volumes.iter().find(is_it)?;
     let planned = scene.facts.cell.stack.all_volumes().find(|v| v.name == volume.name);
     let planned = planned.and_then(|v| match &v.kind {
-        VolumeKind::Emulate { limits, .. } => (direction.of)(limits).map(float),
+        VolumeKind::Emulate { limits, .. } => direction.name.of(limits).map(float),
         _ => None,
     });
     volume.verified.iter().find(|v| v.limit == direction.name).map(|v| v.asked).or(planned)
@@ -138,8 +132,9 @@ pub(crate) fn is_known(facts: &Facts<'_>) -> bool {
 fn in_force(facts: &Facts<'_>, node: &BlockNode, direction: &LimitDirection) -> Option<(f64, bool)> {
     let key = key(node);
     let looks = facts.span.within().filter_map(|s| s.throttles.as_ref());
-    let limits: Vec<f64> =
-        looks.map(|all| all.get(&key).and_then(direction.of).map(float)).collect::<Option<_>>()?;
+    let limits: Vec<f64> = looks
+        .map(|all| all.get(&key).and_then(|limits| direction.name.of(limits)).map(float))
+        .collect::<Option<_>>()?;
     let n = u32::try_from(limits.len()).ok().filter(|n| *n > 0)?;
     let steady = limits.windows(2).all(|pair| pair.first() == pair.last());
     Some((limits.iter().sum::<f64>() / f64::from(n), steady))
@@ -159,7 +154,7 @@ fn charged(scene: &Scene<'_>, node: &BlockNode, direction: &LimitDirection) -> O
 
 /// Writes per second that count against limits of writes, on all devices together; `None` without such limits.
 pub(crate) fn limited_writes(scene: &Scene<'_>) -> Option<f64> {
-    let direction = DIRECTIONS.iter().find(|d| d.name == "write_iops")?;
+    let direction = DIRECTIONS.iter().find(|d| d.name == LimitName::WriteIops)?;
     let nodes = scene.facts.trial.topology.nodes.iter();
     nodes.filter_map(|node| near(scene, node, direction)).map(|n| n.made).reduce(|a, b| a + b)
 }

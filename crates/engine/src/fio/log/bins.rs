@@ -110,7 +110,7 @@ fn index(value: u64) -> usize {
 }
 
 /// fio's `plat_idx_to_val`: the middle of the bin; for a larger index that of the last bin.
-pub(in crate::fio) fn representative(index: usize) -> u64 {
+pub(crate) fn representative(index: usize) -> u64 {
     let index = index.min(COUNT - 1);
     if index < 2 * PER_GROUP {
         return index as u64;

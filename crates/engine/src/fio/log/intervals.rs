@@ -1,6 +1,8 @@
 //! Sums rows into time intervals.
 
-use super::{Bins, Direction, LogError, Reader, Row};
+use super::bins::Bins;
+use super::error::LogError;
+use super::reader::{Direction, Reader, Row};
 use record::latency::LatencyHistogram;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,6 +1,7 @@
 //! Reads the rows of a log one at a time, through a buffer of fixed size.
 
-use super::{Columns, LogError};
+use super::columns::Columns;
+use super::error::LogError;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 use super::{Choice, Chooser};
 use crate::native::distribution::Distribution;
+use crate::native::kind::Kind;
 use crate::native::random::Random;
 use crate::native::sizes::Sizes;
-use crate::native::tally::Kind;
 use crate::native::task::{JobTask, Place};
 use crate::native::testing::job;
 use crate::native::zones;

@@ -1,10 +1,12 @@
 //! A job's ledgers, one for each of its files, which also decide which of its I/Os may begin.
 
-use super::ledger::Ledger;
+use super::faults::Faults;
+use super::ledger::{Ledger, LedgerError};
 use super::stamp::Spot;
 use crate::native::chooser::Choice;
-use crate::native::tally::Kind;
+use crate::native::kind::Kind;
 use crate::native::task::JobTask;
+use std::fs::File;
 use std::ops::Range;
 
 /// A file's ledger, and its number among the files of all jobs.
@@ -22,6 +24,16 @@ impl Book {
     }
 }
 
+/// The result of a lane under `verify`.
+pub(crate) struct Proof {
+    /// The number of the job.
+    pub(crate) job: u32,
+    /// The faults found during the load.
+    pub(crate) faults: Faults,
+    /// The ledgers and the files; one lane of a job has them.
+    pub(crate) books: Vec<(Book, File)>,
+}
+
 /// The ledgers of a job.
 #[derive(Debug)]
 pub(crate) struct Books {
@@ -31,13 +43,13 @@ pub(crate) struct Books {
 impl Books {
     /// # Errors
     /// When the ledgers exceed the address space.
-    pub(crate) fn new(job: &JobTask) -> Result<Self, String> {
+    pub(crate) fn new(job: &JobTask) -> Result<Self, LedgerError> {
         let unit_bytes = job.sizes.smallest();
         let books = job.places.iter().map(|place| {
             let ledger = Ledger::new(place.offset_bytes, place.size_bytes, unit_bytes)?;
             Ok(Book { number: place.number, ledger })
         });
-        Ok(Self { books: books.collect::<Result<_, String>>()? })
+        Ok(Self { books: books.collect::<Result<_, LedgerError>>()? })
     }
 
     pub(crate) fn into_books(self) -> Vec<Book> {

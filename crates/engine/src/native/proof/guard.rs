@@ -2,6 +2,7 @@
 
 use super::books::{Book, Books};
 use super::held::Held;
+use super::ledger::LedgerError;
 use crate::native::chooser::Choice;
 use crate::native::task::JobTask;
 
@@ -24,7 +25,7 @@ pub(crate) struct Guard {
 impl Guard {
     /// # Errors
     /// When the ledgers exceed the address space.
-    pub(crate) fn new(job: &JobTask) -> Result<Self, String> {
+    pub(crate) fn new(job: &JobTask) -> Result<Self, LedgerError> {
         Ok(Self { books: Books::new(job)?, held: Held::new() })
     }
 
@@ -67,8 +68,8 @@ impl Guard {
 mod tests {
     use super::{Guard, Pick};
     use crate::native::chooser::Choice;
+    use crate::native::kind::Kind;
     use crate::native::random::Random;
-    use crate::native::tally::Kind;
     use crate::native::task::{JobTask, Place};
     use crate::native::testing::job;
     use proptest::prelude::{any, proptest};

@@ -4,6 +4,7 @@
 //! the new content are right; so they are if it fails. Two writes never share a unit at the same time.
 
 use std::ops::Range;
+use thiserror::Error;
 
 /// The flag of a unit with a write in flight.
 const IN_FLIGHT: u32 = 1 << 31;
@@ -32,6 +33,14 @@ impl Expected {
     }
 }
 
+/// A region with more units than memory holds.
+#[derive(Debug, Error)]
+#[error("verify can't remember {size_bytes} bytes in units of {unit_bytes}")]
+pub(crate) struct LedgerError {
+    size_bytes: u64,
+    unit_bytes: u64,
+}
+
 /// The generations of one region.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -47,12 +56,12 @@ impl Ledger {
     ///
     /// # Errors
     /// When there are more units than an address space can hold.
-    pub(crate) fn new(base_bytes: u64, size_bytes: u64, unit_bytes: u64) -> Result<Self, String> {
+    pub(crate) fn new(base_bytes: u64, size_bytes: u64, unit_bytes: u64) -> Result<Self, LedgerError> {
         let unit_bytes = unit_bytes.max(1);
         let units = usize::try_from(size_bytes / unit_bytes)
             .ok()
             .filter(|units| *units <= isize::MAX as usize / size_of::<u32>())
-            .ok_or_else(|| format!("verify can't remember {size_bytes} bytes in units of {unit_bytes}"))?;
+            .ok_or(LedgerError { size_bytes, unit_bytes })?;
         Ok(Self { base_bytes, unit_bytes, acknowledged: vec![0; units], issued: vec![0; units] })
     }
 

@@ -97,9 +97,9 @@ impl Lens {
 mod tests {
     use super::Lens;
     use crate::native::chooser::Choice;
+    use crate::native::kind::Kind;
     use crate::native::proof::books::Books;
     use crate::native::proof::stamp::Stamper;
-    use crate::native::tally::Kind;
     use crate::native::task::{JobTask, Place};
     use crate::native::testing::job;
     use record::trial::FaultKind;

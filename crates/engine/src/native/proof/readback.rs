@@ -1,43 +1,33 @@
 //! Reads the data of all jobs back after the load; each job's files are read by their own thread.
 
-use super::books::Book;
+use super::books::Proof;
 use super::faults::Faults;
 use super::stamp::Stamper;
-use super::sweep::{Action, SweepVisitor, sweep};
+use super::sweep::{Action, ReadBackError, SweepVisitor, sweep};
 use crate::native::clock::monotonic_ns;
 use crate::native::hang::{Waiting, Watch};
+use crate::native::kind::Kind;
 use crate::native::lane::Finished;
-use crate::native::tally::{Failure, Kind, Tally};
+use crate::native::tally::{Failure, Tally};
 use crate::native::task::{JobTask, Task};
 use record::trial::{FaultKind, Verified};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// The result of a lane under `verify`.
-pub(crate) struct Proof {
-    /// The number of the job.
-    pub(crate) job: u32,
-    /// The faults found during the load.
-    pub(crate) faults: Faults,
-    /// The ledgers and the files; one lane of a job has them.
-    pub(crate) books: Vec<(Book, File)>,
-}
-
 /// Reads everything back, except what is known to be unreadable, and returns all that was checked. Faults become errors of their
 /// jobs.
 ///
 /// # Errors
-/// When there isn't enough memory; the error is the reason as text.
+/// When there isn't enough memory.
 pub(crate) fn read_back(
     task: &Task,
     finished: &mut [Finished],
     say: &mut dyn FnMut(String),
-) -> Result<Option<Verified>, String> {
+) -> Result<Option<Verified>, ReadBackError> {
     if !task.verifies() {
         return Ok(None);
     }
@@ -56,7 +46,7 @@ fn path(task: &Task, number: u32) -> &Path {
     places.find(|place| place.number == number).map_or(Path::new(""), |place| &place.path)
 }
 
-fn all(task: &Task, finished: &mut [Finished], say: &mut dyn FnMut(String)) -> Result<(), String> {
+fn all(task: &Task, finished: &mut [Finished], say: &mut dyn FnMut(String)) -> Result<(), ReadBackError> {
     let watch = Watch::default();
     let mut known = BTreeSet::new();
     let mut readers = Vec::new();
@@ -83,9 +73,7 @@ fn all(task: &Task, finished: &mut [Finished], say: &mut dyn FnMut(String)) -> R
         while ends.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
             watch.hangs(monotonic_ns()).into_iter().for_each(&mut *say);
         }
-        handles.into_iter().try_for_each(|handle| {
-            handle.join().unwrap_or_else(|_| Err("a thread that reads back panicked".to_owned()))
-        })
+        handles.into_iter().try_for_each(|handle| handle.join().unwrap_or(Err(ReadBackError::Panicked)))
     })
 }
 

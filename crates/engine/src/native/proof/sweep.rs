@@ -4,15 +4,28 @@ use super::books::Book;
 use super::check::check;
 use super::faults::Faults;
 use super::stamp::Stamper;
-use crate::native::buffers::Buffers;
+use crate::native::buffers::{BufferError, Buffers};
 use record::trial::FaultKind;
 use rustix::fs::{Advice, fadvise};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
+use thiserror::Error;
 
 /// The bytes per read, in whole units.
 const PIECE_BYTES: u64 = 4 << 20;
+
+/// Why data can't be read back at all.
+#[derive(Debug, Error)]
+pub(crate) enum ReadBackError {
+    #[error("bs is too large")]
+    BlockSize,
+    /// There isn't enough memory for a buffer.
+    #[error(transparent)]
+    Buffer(#[from] BufferError),
+    #[error("a thread that reads back panicked")]
+    Panicked,
+}
 
 /// Receives the events of the sweep, which goes on while the answer is true.
 pub(crate) trait SweepVisitor {
@@ -38,17 +51,17 @@ pub(crate) enum Action {
 /// Reads a file's region back from the storage, not from the page cache.
 ///
 /// # Errors
-/// When there isn't enough memory; the error is the reason as text.
+/// When there isn't enough memory.
 pub(crate) fn sweep(
     file: &File,
     book: &Book,
     stamper: &Stamper,
     faults: &mut Faults,
     told: &mut dyn SweepVisitor,
-) -> Result<(), String> {
+) -> Result<(), ReadBackError> {
     let unit_bytes = book.ledger.unit_bytes();
     let per_piece = (PIECE_BYTES / unit_bytes).max(1);
-    let piece_bytes = usize::try_from(per_piece * unit_bytes).map_err(|_| "bs is too large".to_owned())?;
+    let piece_bytes = usize::try_from(per_piece * unit_bytes).map_err(|_| ReadBackError::BlockSize)?;
     let mut sweep = Sweep { file, book, stamper, faults, told, buffers: Buffers::new(1, piece_bytes)? };
     let begin = book.ledger.offset_bytes(0);
     sweep.told.flushing();

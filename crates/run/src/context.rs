@@ -1,0 +1,70 @@
+//! What the trials of a node share.
+
+use crate::protocol::Turn;
+use engine::Engine;
+use record::id::CellId;
+use record::trial::{StepTime, TrialStep};
+use record::workload::EngineKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use thiserror::Error;
+
+/// A callback for progress: the cell (if there is one), the step, and the share of it that is done (if known).
+pub(crate) type Teller<'a> = Box<dyn Fn(Option<&CellId>, &str, Option<f64>) + 'a>;
+
+/// What all trials of a node share.
+pub(crate) struct Bench<'a> {
+    /// The directory for the engines' own small files.
+    pub(crate) scratch: PathBuf,
+    /// Set to end the current work.
+    pub(crate) cancel: &'a AtomicBool,
+    /// Reports the current step.
+    pub(crate) step: Teller<'a>,
+    /// The node that serves the file system under test, if it is another one.
+    pub(crate) server: Option<&'a dyn Server>,
+}
+
+/// The node that serves the file system under test, reached through the controller.
+pub(crate) trait Server {
+    /// Has the server do something and waits; returns the server's CLOCK_MONOTONIC in nanoseconds.
+    fn turn(&self, turn: Turn) -> Result<u64, TurnError>;
+}
+
+/// Why the node that serves the file system under test didn't do what it was asked for.
+#[derive(Debug, Error)]
+pub(crate) enum TurnError {
+    #[error("the node that serves it: {0}")]
+    Failed(String),
+    #[error("the node that serves it: the controller said something else than how it went on")]
+    OutOfTurn,
+    #[error("the node that serves it: the controller is gone")]
+    Gone,
+}
+
+/// Measures and reports the steps of a trial.
+pub(crate) struct Steps<'a> {
+    pub(crate) bench: &'a Bench<'a>,
+    pub(crate) cell: &'a CellId,
+    pub(crate) times: Vec<StepTime>,
+}
+
+impl Steps<'_> {
+    pub(crate) fn time<T>(&mut self, step: TrialStep, act: impl FnOnce() -> T) -> T {
+        (self.bench.step)(Some(self.cell), step.name(), None);
+        let begun = Instant::now();
+        let result = act();
+        self.times.push(StepTime { step, seconds: begun.elapsed().as_secs_f64() });
+        result
+    }
+}
+
+/// The engine for a workload. Files that an engine keeps between runs are in the state directory.
+pub(crate) fn engine_for(kind: EngineKind, state_dir: &Path) -> Box<dyn Engine> {
+    match kind {
+        EngineKind::Corpus => Box::new(engine::corpus::CorpusEngine::new(state_dir.join("corpora"))),
+        EngineKind::Bonnie => Box::new(engine::bonnie::BonnieEngine),
+        EngineKind::Fio => Box::new(engine::fio::FioEngine),
+        EngineKind::Native => Box::new(engine::native::NativeEngine::default()),
+    }
+}

@@ -1,0 +1,106 @@
+//! Why a run could not continue, and the consumer of its events, which may be the reason.
+
+use crate::fault::Fault;
+use crate::link::LinkError;
+use record::event::Event;
+use record::id::LOCAL;
+use thiserror::Error;
+
+/// Why a run could not continue.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The error of one of several machines.
+    #[error("target {target}")]
+    On {
+        /// The name of the machine.
+        target: String,
+        /// What failed there.
+        source: Box<RunError>,
+    },
+    /// The plan has a cell for this target, but no node was given for it.
+    #[error("there is no node for target {0}")]
+    NoNode(String),
+    /// One target mounts from another, but no route between them was given.
+    #[error("it is unknown how target {client} reaches {server}")]
+    NoRoute {
+        /// The target that mounts.
+        client: String,
+        /// The target that serves.
+        server: String,
+    },
+    /// The connection to the node broke.
+    #[error("lost the node")]
+    Link(#[from] LinkError),
+    /// The node speaks another protocol version.
+    #[error("the node speaks protocol {theirs}, this controller {ours}: use the same diskproof on both")]
+    Protocol {
+        /// The node's version.
+        theirs: String,
+        /// The controller's version.
+        ours: String,
+    },
+    /// The node refused or failed.
+    #[error("{error}")]
+    Node {
+        /// Whose fault it is.
+        blame: Fault,
+        /// The error with all its sources.
+        error: String,
+    },
+    /// The node's answer doesn't fit the request.
+    #[error("the node answered out of turn: {0}")]
+    OutOfTurn(String),
+    /// A target could not be provisioned.
+    #[error("provisioning {} failed: {error}", machine(.target))]
+    Provision {
+        /// The name of the target.
+        target: String,
+        /// The step that failed, and the end of its output.
+        error: String,
+    },
+    /// The consumer of the events can't continue, e.g. because the store's disk is full.
+    #[error("can't keep what was measured")]
+    Sink(#[source] SinkError),
+}
+
+fn machine(target: &str) -> String {
+    if target == LOCAL { "this machine".to_owned() } else { format!("target {target}") }
+}
+
+/// Why a consumer of events can't continue.
+pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
+
+impl RunError {
+    /// Whether the node itself reported the error.
+    pub(crate) fn is_of_node(&self) -> bool {
+        match self {
+            Self::On { source, .. } => source.is_of_node(),
+            other => matches!(other, Self::Node { .. }),
+        }
+    }
+
+    /// Whether the node is still there and answered, with an error or with something else than was asked for.
+    pub(crate) fn is_an_answer(&self) -> bool {
+        self.is_of_node() || matches!(self, Self::OutOfTurn(_))
+    }
+
+    /// Whose fault it is.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            // A broken connection between two machines counts as a fault of the machine.
+            Self::On { source, .. } if matches!(**source, Self::Link(_)) => Fault::Machine,
+            Self::On { source, .. } => source.fault(),
+            Self::Node { blame, .. } => *blame,
+            Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Fault::Machine,
+            Self::Link(_)
+            | Self::Protocol { .. }
+            | Self::OutOfTurn(_)
+            | Self::NoNode(_)
+            | Self::NoRoute { .. } => Fault::Ours,
+        }
+    }
+}
+
+/// A consumer of events. An error ends the run; finished trials are kept.
+pub type Sink<'a> = dyn FnMut(Event) -> Result<(), SinkError> + 'a;
