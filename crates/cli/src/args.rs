@@ -6,6 +6,7 @@ mod lab;
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
 
+use crate::formats::Chosen;
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -141,7 +142,7 @@ Examples:
     Show(Show),
     /// List all runs
     List(JsonOnly),
-    /// Write a run's result as JSON, CSV or Markdown
+    /// Write a run's result for a program or as a page
     #[command(after_help = "\
 Examples:
   diskproof export latest --json | jq '.cells[].metrics.iops'
@@ -371,22 +372,8 @@ pub(crate) struct JsonOnly {
 pub(crate) struct Export {
     /// The run: its name, the beginning of it, or `latest`
     pub(crate) run: String,
-    /// Write one JSON document, format diskproof.run/1.3 (docs/formats.md)
-    #[arg(
-        long,
-        conflicts_with_all = ["csv", "csv_raw", "markdown"],
-        required_unless_present_any = ["csv", "csv_raw", "markdown"]
-    )]
-    pub(crate) json: bool,
-    /// Write CSV, one row per cell and metric; a text that a spreadsheet would take for a formula gets an apostrophe
-    #[arg(long, conflicts_with = "markdown")]
-    pub(crate) csv: bool,
-    /// Write CSV without apostrophes: for programs, not for spreadsheets
-    #[arg(long, conflicts_with = "markdown")]
-    pub(crate) csv_raw: bool,
-    /// Write the whole result as Markdown, for an issue or a wiki
-    #[arg(long)]
-    pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) format: Chosen,
     /// Where to write it; default: standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,

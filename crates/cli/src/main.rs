@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod exit;
+mod formats;
 mod output;
 mod parameters;
 mod progress;

@@ -194,6 +194,6 @@ fn judging_again_and_the_answer_in_markdown() {
     let one = &again["runs"][0];
     assert!(one["before"].is_string() && one["changes"].as_array().is_some_and(Vec::is_empty), "{again}");
     let page = home.diskproof(&["export", "base", "--markdown"]);
-    assert!(page.code == 0 && page.out.contains("## Measured | workload | stack |"), "{}", page.out);
+    assert!(page.code == 0 && page.out.contains("## Measured | stack |"), "{}", page.out);
     assert_eq!(home.code(&["export", "base", "--markdown", "--csv"]), 2);
 }

@@ -1,84 +1,54 @@
-//! The comparison of two engines as text.
+//! The document of a comparison of two engines.
 
+use crate::document::{Block, Cell, Column, Document, Level, Paragraph, Style, Table, Tone, Words};
 use crate::number;
-use crate::paint::{Paint, Tone};
-use crate::table::STYLE;
-use crate::wrap::fill;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 use record::agreement::{Agreement, AgreementStatus, Conduct, Definition, Evidence, MetricAgreement};
 use record::quantity::Bytes;
 use std::collections::BTreeSet;
 
-/// The smallest layout width, in columns; a narrower terminal wraps the lines itself.
-const NARROWEST: usize = 60;
-
-/// Formats the comparison as text: the table, the verdict, the differences with their causes, and how it was measured.
+/// The document of an agreement: the table, the verdict, the differences with their causes, and how it was measured.
 #[must_use]
-pub fn agreement(view: &Agreement, width: usize, colour: bool) -> String {
-    let width = width.max(NARROWEST);
-    let paint = Paint { colour };
-    let name =
-        |engine: &Option<String>, otherwise: &str| engine.clone().unwrap_or_else(|| otherwise.to_owned());
-    let heading = format!("{} against {}", name(&view.native, "native"), name(&view.fio, "fio"));
-    let mut out = paint.text(Tone::Heading, &heading) + "\n\n";
-    out.push_str(&table(view, width, colour));
-    out.push('\n');
-    out.push_str(&verdict(view, width, paint));
-    out.push_str(&differences(view, width, paint));
-    for text in &view.missing {
-        out.push_str(&fill("not compared: ", text, width));
-    }
-    out.push('\n');
-    for line in footer(view) {
-        for wrapped in fill("", &line, width).lines() {
-            out.push_str(&paint.text(Tone::Faint, wrapped));
-            out.push('\n');
-        }
-    }
-    out
+pub fn agreement(view: &Agreement) -> Document {
+    let native = view.native.as_deref().unwrap_or("native");
+    let fio = view.fio.as_deref().unwrap_or("fio");
+    let mut document = Document::new(format!("{native} against {fio}"), Vec::new());
+    document.blocks.push(Block::Table(table(view)));
+    document.paragraphs(vec![verdict(view).into()]);
+    document.section("What else differs", differences(view));
+    let missing = view.missing.iter().map(|text| Paragraph::labelled("not compared:", text.as_str()));
+    document.paragraphs(missing.collect());
+    document.blocks.push(Block::Notes(footer(view)));
+    document
 }
 
-fn table(view: &Agreement, width: usize, colour: bool) -> String {
-    let mut table = Table::new();
-    table.load_style(STYLE);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    if colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    let names = ["workload", "metric", "native", "fio", "native - fio", "n", ""];
-    table.set_header(names.map(|n| Cell::new(n).add_attribute(Attribute::Bold)));
+fn table(view: &Agreement) -> Table {
+    let mut table = Table::new(vec![
+        Column::words("workload").once(Level::Group),
+        Column::words("metric"),
+        Column::numbers("native"),
+        Column::numbers("fio"),
+        Column::words("native - fio"),
+        Column::numbers("n"),
+        Column::words("conclusion").evident(),
+    ]);
     let mut last = None;
     for line in &view.lines {
-        let fresh = last != Some(&line.workload);
+        table.add(last != Some(&line.workload), row(line));
         last = Some(&line.workload);
-        table.add_row(row(line, fresh));
     }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, u16::from(index + 1 < names.len()) * 2));
-        let right = matches!(index, 2 | 3 | 5);
-        column.set_cell_alignment(if right { CellAlignment::Right } else { CellAlignment::Left });
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    table
 }
 
-fn row(line: &MetricAgreement, name_workload: bool) -> Vec<Cell> {
-    let (word, tone) = standing(line);
-    let verdict = match tone {
-        Tone::Good => Cell::new(word).fg(Color::Green),
-        Tone::Bad => Cell::new(word).fg(Color::Red),
-        _ => Cell::new(word).fg(Color::Yellow),
-    };
+fn row(line: &MetricAgreement) -> Vec<Cell> {
+    let (conclusion, tone) = standing(line);
     vec![
-        Cell::new(if name_workload { line.workload.as_str() } else { "" }),
-        Cell::new(line.metric.replace('_', " ")),
-        Cell::new(number::expected(line.native, &line.unit)),
-        Cell::new(number::expected(line.fio, &line.unit)),
-        Cell::new(difference(line)),
-        Cell::new(line.rounds),
-        verdict,
+        line.workload.as_str().into(),
+        line.metric.replace('_', " ").into(),
+        number::expected(line.native, &line.unit).into(),
+        number::expected(line.fio, &line.unit).into(),
+        difference(line).into(),
+        line.rounds.to_string().into(),
+        Cell::toned(tone, conclusion),
     ]
 }
 
@@ -115,10 +85,13 @@ fn standing(line: &MetricAgreement) -> (String, Tone) {
     }
 }
 
-fn verdict(view: &Agreement, width: usize, paint: Paint) -> String {
+fn verdict(view: &Agreement) -> Words {
     let count = |s| view.count(s);
     let (beyond, open) = (count(AgreementStatus::Beyond), count(AgreementStatus::Undecided));
     let (agree, within) = (count(AgreementStatus::Agree), count(AgreementStatus::Within));
+    if view.lines.is_empty() {
+        return Words::styled(Style::Toned(Tone::Warn), "Nothing could be compared.");
+    }
     let mut words = vec![format!("{agree} of {} comparisons agree", view.lines.len())];
     let more = [
         (within, "differ within the margin"),
@@ -126,46 +99,25 @@ fn verdict(view: &Agreement, width: usize, paint: Paint) -> String {
         (beyond, "differ by more than the margin"),
     ];
     words.extend(more.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")));
-    let (answer, tone) = if view.lines.is_empty() {
-        ("Nothing could be compared.", Tone::Warn)
-    } else if beyond > 0 {
+    let (answer, tone) = if beyond > 0 {
         ("They don't agree:", Tone::Bad)
     } else if open > 0 {
         ("No disagreement shown, and no agreement in all:", Tone::Warn)
     } else {
         ("They agree:", Tone::Good)
     };
-    let rest = if view.lines.is_empty() { String::new() } else { format!("{}.", words.join(", ")) };
-    let mut out = String::new();
-    for (index, line) in fill("", &format!("{answer} {rest}"), width).lines().enumerate() {
-        let painted = line.strip_prefix(answer).filter(|_| index == 0);
-        match painted {
-            Some(after) => out.push_str(&(paint.text(tone, answer) + after)),
-            None => out.push_str(line),
-        }
-        out.push('\n');
-    }
-    out
+    Words::styled(Style::Toned(tone), answer).then(format!(" {}.", words.join(", ")))
 }
 
-fn differences(view: &Agreement, width: usize, paint: Paint) -> String {
-    if view.explanations.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("\n") + &paint.text(Tone::Heading, "What else differs") + "\n";
-    for explanation in &view.explanations {
+fn differences(view: &Agreement) -> Vec<Words> {
+    let explained = view.explanations.iter().map(|explanation| {
         let metrics = explanation.metrics.join(", ").replace('_', " ");
-        out.push_str(&fill(
-            "  ",
-            &format!("{}, {metrics}: {}.", explanation.workload, explanation.text),
-            width,
-        ));
-    }
+        Words::from(format!("{}, {metrics}: {}.", explanation.workload, explanation.text))
+    });
     let named: BTreeSet<&str> = view.explanations.iter().map(|e| e.workload.as_str()).collect();
-    for evidence in view.evidence.iter().filter(|e| named.contains(e.workload.as_str())) {
-        out.push_str(&fill("  ", &format!("{}: {}.", evidence.workload, counters(evidence)), width));
-    }
-    out
+    let of_named = view.evidence.iter().filter(|e| named.contains(e.workload.as_str()));
+    let counted = of_named.map(|e| Words::from(format!("{}: {}.", e.workload, counters(e))));
+    explained.chain(counted).collect()
 }
 
 /// A function that puts one of an engine's counters into words; `None` if it wasn't counted.
@@ -222,6 +174,7 @@ fn footer(view: &Agreement) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::agreement;
+    use crate::terminal;
     use record::agreement::{
         AGREEMENT_FORMAT, Agreement, AgreementStatus, Cause, Conduct, Definition, Evidence, Explanation,
         Margins, MetricAgreement,
@@ -304,23 +257,23 @@ mod tests {
 
     #[test]
     fn a_page_of_every_kind() {
-        let page = agreement(&mixed(), 120, false);
+        let page = terminal(&agreement(&mixed()), 120, false);
         assert!(page.lines().all(|l| l.chars().count() <= 120 && l == l.trim_end()), "{page}");
         insta::assert_snapshot!("agreement_120", page);
     }
 
     #[test]
     fn it_fits_80_columns_and_colour_changes_nothing_else() {
-        let page = agreement(&mixed(), 80, false);
+        let page = terminal(&agreement(&mixed()), 80, false);
         assert!(page.lines().all(|l| l.chars().count() <= 80), "{page}");
-        assert!(agreement(&mixed(), 80, true).contains("\u{1b}[1;31mThey don't agree:\u{1b}[0m"));
+        assert!(terminal(&agreement(&mixed()), 80, true).contains("\u{1b}[1;31mThey don't agree:\u{1b}[0m"));
     }
 
     #[test]
     fn the_answer_is_as_good_as_the_worst_line() {
         let of = |standings: &[AgreementStatus]| {
             let lines = standings.iter().map(|s| line("w", "read_iops", 1.0, 1.0, *s)).collect();
-            agreement(&view(lines), 100, false)
+            terminal(&agreement(&view(lines)), 100, false)
         };
         assert!(of(&[AgreementStatus::Agree, AgreementStatus::Within]).contains("They agree: 1 of 2"));
         assert!(of(&[AgreementStatus::Agree, AgreementStatus::Undecided]).contains("No disagreement shown"));

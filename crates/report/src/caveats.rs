@@ -1,63 +1,28 @@
 //! Caveats in words; a finding that many cells share is printed once.
 
+use crate::course::course;
+use crate::document::{Caveat, Tone};
 use crate::index::Index;
-use crate::paint::{Paint, Tone};
-use crate::sparkline;
-use crate::table::{NOT_STORAGE, WRONG_CONTENT};
-use crate::wrap::fill;
+use crate::measured::{NOT_STORAGE, WRONG_CONTENT};
 use record::finding::{Claim, Finding, Severity};
 use std::collections::BTreeMap;
 
 /// The most cells that a caveat names; the others are counted.
 const NAMED: usize = 6;
 
-/// All findings, grouped by claim and remedy, the worst first. Empty if there are none.
-pub(crate) fn caveats(index: &Index<'_>, width: usize, paint: Paint) -> String {
-    let groups = groups(&index.view.findings);
-    if groups.is_empty() {
-        return String::new();
-    }
-    let mut out = paint.text(Tone::Heading, "What to know before quoting these numbers");
-    out.push('\n');
-    for group in groups {
-        let finding = worst(&group);
-        let (label, tone) = label(finding);
-        let head = format!("  {}: {}", paint.text(tone, label), title(finding));
-        out.push_str(&head);
-        out.push('\n');
-        let example =
-            if group.len() > 1 { format!("{}: ", index.name(&finding.cell)) } else { String::new() };
-        out.push_str(&fill("    ", &format!("{example}{}", finding.text), width));
-        if let Some(course) = sparkline::course(finding, index.cell(&finding.cell)) {
-            out.push_str(&fill("    ", &course, width));
-        }
-        if index.view.cells.len() > 1 {
-            out.push_str(&fill("    in ", &names(index, &group), width));
-        }
-        out.push_str(&fill("    > ", &finding.remedy, width));
-    }
-    out
-}
-
-/// One caveat, for formats other than the terminal's.
-#[derive(Debug)]
-pub(crate) struct Caveat {
-    pub(crate) label: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) text: String,
-    pub(crate) cells: String,
-    pub(crate) remedy: String,
-}
-
-/// The same caveats in the same order, not yet formatted.
-pub(crate) fn in_words(index: &Index<'_>) -> Vec<Caveat> {
+/// All findings, grouped by claim and remedy, the worst first.
+pub(crate) fn caveats(index: &Index<'_>) -> Vec<Caveat> {
     let caveat = |group: Vec<&Finding>| {
         let finding = worst(&group);
+        let (label, tone) = label(finding);
         Caveat {
-            label: label(finding).0,
+            label,
+            tone,
             title: title(finding),
+            example: (group.len() > 1).then(|| index.name(&finding.cell)),
             text: finding.text.clone(),
-            cells: names(index, &group),
+            course: course(finding, index.cell(&finding.cell)),
+            cells: (index.view.cells.len() > 1).then(|| names(index, &group)),
             remedy: finding.remedy.clone(),
         }
     };

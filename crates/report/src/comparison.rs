@@ -1,50 +1,33 @@
-//! A comparison of cells as text.
+//! The document of a comparison of cells.
 
+use crate::document::{Block, Cell, Column, Document, Level, Paragraph, Style, Table, Tone, Words};
 use crate::number;
-use crate::paint::{Paint, Tone};
-use crate::table::STYLE;
-use crate::wrap::fill;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
-use record::comparison::{CellName, Comparison, ComparisonLine, Gate, Passage};
+use record::comparison::{CellName, Comparison, ComparisonLine, Difference, Gate, Passage};
 use record::finding::Severity;
 use record::judged::Relation;
 use record::quantity::ratios;
 use std::collections::BTreeSet;
 
-/// The smallest layout width, in columns; a narrower terminal wraps the lines itself.
-const NARROWEST: usize = 60;
-
-/// Formats a comparison as text: the table, the gate's result, other differences, what was left out, and how it was measured.
+/// The document of a comparison: the table, the gate's result, other differences, what was left out, and how it was measured.
 #[must_use]
-pub fn comparison(view: &Comparison, width: usize, colour: bool) -> String {
-    let width = width.max(NARROWEST);
-    let paint = Paint { colour };
-    let mut out = paint.text(Tone::Heading, &heading(view)) + "\n\n";
+pub fn comparison(view: &Comparison) -> Document {
+    let mut document = Document::new(heading(view), Vec::new());
+    let layout = Layout::of(view);
     if view.lines.is_empty() {
-        out.push_str("Nothing could be compared.\n");
+        document.paragraphs(vec!["Nothing could be compared.".into()]);
     } else {
-        out.push_str(&table(view, width, colour));
+        document.paragraphs(layout.in_common(view).map(Paragraph::from).into_iter().collect());
+        document.blocks.push(Block::Table(table(view, &layout)));
     }
-    if let Some(gate) = &view.gate {
-        out.push('\n');
-        out.push_str(&verdict(gate, width, paint));
-    }
-    out.push_str(&differences(view, width, paint));
-    if !view.left_out.is_empty() {
-        out.push('\n');
-        for left in &view.left_out {
-            let text = format!("{} of run {}: {}.", title(&left.cell), left.run, left.text);
-            out.push_str(&fill("not compared: ", &text, width));
-        }
-    }
-    out.push('\n');
-    for line in footer(view) {
-        for wrapped in fill("", &line, width).lines() {
-            out.push_str(&paint.text(Tone::Faint, wrapped));
-            out.push('\n');
-        }
-    }
-    out
+    document.paragraphs(view.gate.iter().map(verdict).collect());
+    document.section("What else differs", differences(view));
+    let left_out = view.left_out.iter().map(|left| {
+        let text = format!("{} of run {}: {}.", title(&left.cell), left.run, left.text);
+        Paragraph::labelled("not compared:", text)
+    });
+    document.paragraphs(left_out.collect());
+    document.blocks.push(Block::Notes(footer(view)));
+    document
 }
 
 fn heading(view: &Comparison) -> String {
@@ -87,25 +70,32 @@ impl Layout {
         }
     }
 
-    fn names(&self) -> Vec<(&'static str, CellAlignment)> {
-        use CellAlignment::{Left, Right};
+    /// The workload and the metric, if all rows have the same.
+    fn in_common(&self, view: &Comparison) -> Option<String> {
+        let line = view.lines.first().filter(|_| !self.metric || !self.workload)?;
+        let workload = (!self.workload).then(|| line.a.workload.clone());
+        let metric = (!self.metric).then(|| line.metric.replace('_', " "));
+        Some([workload, metric].into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+
+    fn columns(&self) -> Vec<Column> {
         let (above, below) = if self.runs { ("after", "before") } else { ("A", "B") };
         let ratio = if self.runs { "after / before" } else { "A / B" };
         [
-            (self.workload, "workload", Left),
-            (self.runs, "stack", Left),
-            (!self.runs, "A", Left),
-            (!self.runs, "B", Left),
-            (self.metric, "metric", Left),
-            (self.runs, below, Right),
-            (true, above, Right),
-            (!self.runs, below, Right),
-            (true, ratio, Left),
-            (true, "", Left),
+            (self.workload, Column::words("workload").once(Level::Group)),
+            (self.runs, Column::words("stack")),
+            (!self.runs, Column::words("A")),
+            (!self.runs, Column::words("B")),
+            (self.metric, Column::words("metric")),
+            (self.runs, Column::numbers(below)),
+            (true, Column::numbers(above)),
+            (!self.runs, Column::numbers(below)),
+            (true, Column::words(ratio)),
+            (true, Column::words("conclusion").evident()),
         ]
         .into_iter()
-        .filter(|(shown, ..)| *shown)
-        .map(|(_, name, alignment)| (name, alignment))
+        .filter(|(shown, _)| *shown)
+        .map(|(_, column)| column)
         .collect()
     }
 
@@ -113,68 +103,35 @@ impl Layout {
         if self.target { format!("{} on {}", cell.stack, cell.target) } else { cell.stack.clone() }
     }
 
-    fn row(&self, line: &ComparisonLine, name_workload: bool) -> Vec<Cell> {
-        let mut row = Vec::new();
-        let figure = |x: f64| Cell::new(number::expected(x, &line.unit));
-        if self.workload {
-            row.push(Cell::new(if name_workload { line.a.workload.as_str() } else { "" }));
-        }
-        row.push(Cell::new(self.stack(&line.a)));
-        if !self.runs {
-            row.push(Cell::new(self.stack(&line.b)));
-        }
-        if self.metric {
-            row.push(Cell::new(line.metric.replace('_', " ")));
-        }
-        if self.runs {
-            row.extend([figure(line.b_estimate), figure(line.a_estimate)]);
-        } else {
-            row.extend([figure(line.a_estimate), figure(line.b_estimate)]);
-        }
-        row.push(Cell::new(ratio(line)));
-        let (text, tone) = standing(line);
-        let cell = Cell::new(text);
-        row.push(match tone {
-            Tone::Bad => cell.fg(Color::Red),
-            Tone::Good => cell.fg(Color::Green),
-            Tone::Warn => cell.fg(Color::Yellow),
-            _ => cell,
-        });
-        row
+    fn row(&self, line: &ComparisonLine) -> Vec<Cell> {
+        let figure = |x: f64| Cell::from(number::expected(x, &line.unit));
+        let (conclusion, tone) = standing(line);
+        [
+            (self.workload, line.a.workload.as_str().into()),
+            (true, self.stack(&line.a).into()),
+            (!self.runs, self.stack(&line.b).into()),
+            (self.metric, line.metric.replace('_', " ").into()),
+            (self.runs, figure(line.b_estimate)),
+            (true, figure(line.a_estimate)),
+            (!self.runs, figure(line.b_estimate)),
+            (true, ratio(line).into()),
+            (true, Cell::toned(tone, conclusion)),
+        ]
+        .into_iter()
+        .filter(|(shown, _)| *shown)
+        .map(|(_, cell)| cell)
+        .collect()
     }
 }
 
-fn table(view: &Comparison, width: usize, colour: bool) -> String {
-    let layout = Layout::of(view);
-    let mut table = Table::new();
-    table.load_style(STYLE);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    if colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    let names = layout.names();
-    table.set_header(names.iter().map(|(n, _)| Cell::new(n).add_attribute(Attribute::Bold)));
+fn table(view: &Comparison, layout: &Layout) -> Table {
+    let mut table = Table::new(layout.columns());
     let mut last = None;
     for line in &view.lines {
-        let fresh = last != Some(&line.a.workload);
+        table.add(last != Some(&line.a.workload), layout.row(line));
         last = Some(&line.a.workload);
-        table.add_row(layout.row(line, fresh));
     }
-    for (index, (column, (_, alignment))) in table.column_iter_mut().zip(&names).enumerate() {
-        column.set_padding((0, u16::from(index + 1 < names.len()) * 2));
-        column.set_cell_alignment(*alignment);
-    }
-    let text: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    let all = view.lines.first().filter(|_| !layout.metric || !layout.workload).map(|l| {
-        let workload = if layout.workload { "" } else { l.a.workload.as_str() };
-        let metric = if layout.metric { String::new() } else { l.metric.replace('_', " ") };
-        let parts: Vec<&str> = [workload, metric.as_str()].into_iter().filter(|p| !p.is_empty()).collect();
-        format!("{}\n\n", parts.join(", "))
-    });
-    all.unwrap_or_default() + &text
+    table
 }
 
 /// A ratio with its interval, as in `1.42 (1.31 to 1.54)` or `0.973 (? to ?)`.
@@ -214,32 +171,26 @@ fn standing(line: &ComparisonLine) -> (String, Tone) {
     }
 }
 
-fn verdict(gate: &Gate, width: usize, paint: Paint) -> String {
+fn verdict(gate: &Gate) -> Paragraph {
     let (word, tone) = match gate.passage {
         Passage::Pass => ("Pass:", Tone::Good),
         Passage::Undecided => ("Undecided:", Tone::Warn),
         Passage::Regression => ("Regression:", Tone::Bad),
     };
-    let text = fill("", &format!("{word} {}.", gate.text), width);
-    text.replacen(word, &paint.text(tone, word), 1)
+    Words::styled(Style::Toned(tone), word).then(format!(" {}.", gate.text)).into()
 }
 
 /// The differences between the runs' environments and plans, the gravest first.
-fn differences(view: &Comparison, width: usize, paint: Paint) -> String {
-    if view.differences.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("\n") + &paint.text(Tone::Heading, "What else differs") + "\n";
-    for difference in &view.differences {
+fn differences(view: &Comparison) -> Vec<Words> {
+    let sentence = |difference: &Difference| {
         let (word, tone) = match difference.severity {
             Severity::Void => ("NOT COMPARABLE", Tone::Bad),
             Severity::Caveat => ("caveat", Tone::Warn),
             Severity::Note => ("note", Tone::Faint),
         };
-        let text = fill("  ", &format!("{word}: {}.", difference.text), width);
-        out.push_str(&text.replacen(word, &paint.text(tone, word), 1));
-    }
-    out
+        Words::styled(Style::Toned(tone), word).then(format!(": {}.", difference.text))
+    };
+    view.differences.iter().map(sentence).collect()
 }
 
 fn footer(view: &Comparison) -> Vec<String> {
@@ -266,6 +217,7 @@ fn footer(view: &Comparison) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::comparison;
+    use crate::{markdown, terminal};
     use record::comparison::{
         Absence, COMPARISON_FORMAT, CellName, ComparedRun, Comparison, ComparisonLine, Difference,
         DifferenceOf, Gate, LeftOut, Passage,
@@ -375,7 +327,7 @@ mod tests {
     }
 
     fn page(view: &Comparison, width: usize) -> String {
-        let text = comparison(view, width, false);
+        let text = terminal(&comparison(view), width, false);
         for line in text.lines() {
             assert!(line.chars().count() <= width && line == line.trim_end(), "{width}: {line}");
         }
@@ -397,7 +349,15 @@ mod tests {
     #[test]
     fn nothing_to_compare_is_said_and_colour_changes_nothing_else() {
         assert!(page(&view(vec![]), 80).contains("Nothing could be compared."));
-        let coloured = comparison(&gated(), 100, true);
+        let coloured = terminal(&comparison(&gated()), 100, true);
         assert!(coloured.contains("\u{1b}[1;31mRegression:\u{1b}[0m 1 of 3"), "{coloured}");
+    }
+
+    #[test]
+    fn it_has_a_page_in_markdown_with_complete_rows() {
+        let page = markdown(&comparison(&gated()));
+        assert!(page.contains("\n| ext4 | 500 | 441 | 0.88 (0.86 to 0.90) | REGRESSION |\n"), "{page}");
+        assert!(page.contains("\n**Regression:** 1 of 3 figures got worse by more than 5 %.\n"), "{page}");
+        assert!(page.contains("\nnot compared: randread-4k zfs of run 20261122-090000-aaaa: only"), "{page}");
     }
 }

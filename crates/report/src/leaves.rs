@@ -1,31 +1,24 @@
 //! The devices under each cell, as a tree.
 
+use crate::document::Branch;
 use crate::index::Index;
 use crate::number::{expected, percent};
-use crate::paint::{Paint, Tone};
-use crate::wrap::fill;
 use record::judged::NodeView;
 
-/// The most lines of the tree; with more the result would be buried, and they are in the JSON only.
+/// The most branches of the tree; with more the result would be buried, and they are in the JSON only.
 const MOST: usize = 12;
 
-/// The tree as text. Empty if the devices aren't known, or if there are too many.
-pub(crate) fn leaves(index: &Index<'_>, width: usize, paint: Paint) -> String {
-    let cells = || index.view.cells.iter().filter(|cell| !cell.leaves.is_empty());
-    let lines: usize = cells().map(|cell| cell.leaves.len() + 1).sum();
-    if lines == 0 || lines > MOST {
-        return String::new();
+/// The tree: the cells, and the devices under them. Empty if the devices aren't known, or if there are too many.
+pub(crate) fn leaves(index: &Index<'_>) -> Vec<Branch> {
+    let mut tree = Vec::new();
+    for cell in index.view.cells.iter().filter(|cell| !cell.leaves.is_empty()) {
+        tree.push(Branch { depth: 0, text: index.name(&cell.id) });
+        tree.extend(cell.leaves.iter().map(|node| Branch {
+            depth: 1 + usize::try_from(node.depth.min(8)).unwrap_or(0),
+            text: line(node),
+        }));
     }
-    let mut out = paint.text(Tone::Heading, "Devices");
-    out.push('\n');
-    for cell in cells() {
-        out.push_str(&fill("  ", &index.name(&cell.id), width));
-        for node in &cell.leaves {
-            let indent = "  ".repeat(2 + usize::try_from(node.depth.min(8)).unwrap_or(0));
-            out.push_str(&fill(&indent, &line(node), width));
-        }
-    }
-    out
+    if tree.len() > MOST { Vec::new() } else { tree }
 }
 
 /// A device's line: `loop0: loop device over a file on ext4: read 1.00x, written 1.02x of the requested bytes, 812 I/Os per second, 98 % busy`.
@@ -47,7 +40,6 @@ fn line(node: &NodeView) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::terminal;
     use crate::testing;
     use record::judged::NodeView;
     use record::workload::Rw;
@@ -70,10 +62,16 @@ mod tests {
         testing::side(&mut cell, "read", (900.0, Some(5.0)), 400.0);
         cell.leaves = vec![node("loop0", 0, Some(1.0)), node("vda", 1, None)];
         let mut view = testing::run("r", "?", vec![cell]);
-        let text = terminal(&view, 100, false);
+        let text = testing::page(&view, 100);
         let wanted = "    loop0 (disk): read 1.00x of the requested bytes, 812 I/Os per second, 98 % busy\n      vda (disk): not counted\n";
         assert!(text.contains(wanted), "{text}");
+        let list = testing::list(&view);
+        assert!(
+            list.contains("## Devices\n\n* ext4\n  * loop0 (disk): read 1.00x of the requested bytes"),
+            "{list}"
+        );
+        assert!(list.contains("\n    * vda (disk): not counted\n"), "{list}");
         view.cells[0].leaves = vec![node("loop0", 0, Some(1.0)); 12];
-        assert!(!terminal(&view, 100, false).contains("Devices"));
+        assert!(!testing::page(&view, 100).contains("Devices"));
     }
 }

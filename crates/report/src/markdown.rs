@@ -1,161 +1,161 @@
-//! The result as Markdown (GitHub's, for its tables), for issues, wikis and mails. It has the same sentences as the terminal's text.
+//! A document as Markdown (GitHub's, for its tables), for issues, wikis and mails.
 
-use crate::caveats;
-use crate::footer;
-use crate::index::Index;
-use crate::rows::{self, Line};
-use crate::table::{NOT_STORAGE, WRONG_CONTENT, by_workload};
-use record::judged::{CellView, RunView, Status};
-use record::printable::is_hidden;
-use std::fmt::Write as _;
+use crate::document::{
+    Align, Block, Caveat, Cell, Document, Heading, List, Paragraph, Row, Span, Style, Table, Tone, Words,
+};
+use crate::sparkline;
+use record::printable::one_line;
 
-const COLUMNS: [&str; 9] =
-    ["workload", "stack", "side", "measured", "p99", "n", "device", "limited by", "expected"];
-
-/// Formats a run as Markdown: the question, the answer, the table, the caveats, and how it was measured.
+/// Formats a document as Markdown.
 #[must_use]
-pub fn markdown(view: &RunView) -> String {
-    let index = Index::of(view);
-    let mut out = format!("# {}\n\n", text(&view.experiment));
-    let mut paragraph = |words: &str| {
-        let _ = writeln!(out, "{}\n", text(words));
-    };
-    if let Some(question) = &view.question {
-        paragraph(question);
-    }
-    if !view.parameters.is_empty() {
-        let list: Vec<String> = view.parameters.iter().map(|(k, v)| format!("{k} = {v}")).collect();
-        paragraph(&format!("with {}", list.join(", ")));
-    }
-    out.push_str(&section(
-        "Answer",
-        view.answers
+pub fn markdown(document: &Document) -> String {
+    let blocks = document.in_page_order().into_iter().map(block).filter(|text| !text.is_empty());
+    blocks.collect::<Vec<_>>().join("\n")
+}
+
+/// A block's lines; each ends with a line break.
+fn block(block: &Block) -> String {
+    match block {
+        Block::Title(title, under) if under.is_empty() => format!("# {}\n", text(title)),
+        Block::Title(title, under) => format!("# {}\n\n{}", text(title), paragraphs(under)),
+        Block::Heading(heading) => self::heading(heading),
+        Block::Paragraphs(all) => paragraphs(all),
+        Block::Answer(items) => format!("## Answer\n\n{}", list(items)),
+        Block::List(List { items, .. }) => list(items),
+        Block::Tree(branches) => branches
             .iter()
-            .map(|a| format!("**{}**: {}.", text(&a.workload), text(&a.text)))
-            .chain(
-                view.contrasts
-                    .iter()
-                    .map(|c| format!("**{}**, {}: {}.", text(&c.name), c.metric, text(&c.text))),
-            )
-            .chain(view.sweeps.iter().map(|s| format!("**{}**: {}.", text(&s.name), text(&s.text)))),
-    ));
-    out.push_str(&table(&index));
-    out.push_str(&section("Precision", view.reached.iter().map(|r| format!("{}.", text(&r.text)))));
-    out.push_str(&section(
-        "Expectations",
-        view.expectations.iter().map(|e| {
-            let status = match e.status {
-                Status::Met => "met",
-                Status::Missed => "**missed**",
-                Status::Undecided => "undecided",
-            };
-            format!("{status}: {}: {}.", text(&index.name(&e.cell)), text(&e.text))
-        }),
-    ));
-    out.push_str(&section(
-        "What to know before quoting these numbers",
-        caveats::in_words(&index).into_iter().map(|c| {
-            format!(
-                "**{}: {}**: {} In {}. *{}*",
-                text(c.label),
-                text(c.title),
-                text(&c.text),
-                text(&c.cells),
-                text(&c.remedy)
-            )
-        }),
-    ));
-    out.push_str(&section("What they rest on", footer::lines(view).iter().map(|line| text(line))));
-    out.truncate(out.trim_end().len());
-    out.push('\n');
-    out
-}
-
-/// A heading and a list; an empty text if the list is empty.
-fn section(title: &str, items: impl Iterator<Item = String>) -> String {
-    let list: String = items.fold(String::new(), |mut list, item| {
-        let _ = writeln!(list, "* {item}");
-        list
-    });
-    if list.is_empty() { list } else { format!("## {title}\n\n{list}\n") }
-}
-
-fn table(index: &Index<'_>) -> String {
-    let target = index.targets.then_some("target");
-    let names: Vec<&str> = target.into_iter().chain(COLUMNS).chain(["the rest"]).collect();
-    let mut out = format!("## Measured\n\n{}{}", row(&names), row(&vec!["---"; names.len()]));
-    for cell in by_workload(index.view) {
-        let lines = rows::lines(index, cell, &mut Vec::new());
-        let lines = if lines.is_empty() { vec![Line::not_measured()] } else { lines };
-        for line in lines {
-            let words = cells(cell, &line);
-            let target = index.targets.then(|| text(&cell.target));
-            out.push_str(&row(&target.into_iter().chain(words).collect::<Vec<_>>()));
+            .map(|branch| format!("{}* {}\n", "  ".repeat(branch.depth), text(&branch.text)))
+            .collect(),
+        Block::Table(table) => self::table(table),
+        // Markdown has no figures; the table has the same numbers.
+        Block::DotPlot(_) => String::new(),
+        Block::Caveats(caveats) => caveats.iter().map(caveat).collect(),
+        Block::Notes(notes) => {
+            let notes: Vec<Words> = notes.iter().map(|note| note.as_str().into()).collect();
+            format!("## What they rest on\n\n{}", list(&notes))
         }
     }
-    out.push('\n');
+}
+
+fn heading(heading: &Heading) -> String {
+    let result = heading.result.as_ref().map(|(_, result)| format!(": {}", text(result)));
+    format!("## {}{}\n", text(&heading.text), result.unwrap_or_default())
+}
+
+fn list(items: &[Words]) -> String {
+    items.iter().map(|item| format!("* {}\n", words(item))).collect()
+}
+
+fn paragraphs(paragraphs: &[Paragraph]) -> String {
+    let one = |paragraph: &Paragraph| {
+        let label = paragraph.label.map(|label| format!("{label} ")).unwrap_or_default();
+        format!("{}\n", beginning(&format!("{label}{}", words(&paragraph.words))))
+    };
+    paragraphs.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn words(words: &Words) -> String {
+    words.0.iter().map(span).collect()
+}
+
+/// A piece of text. Markdown has no colours: what is good or bad is bold.
+fn span(span: &Span) -> String {
+    let words = text(&span.text);
+    match span.style {
+        Style::Plain | Style::Toned(Tone::Faint) => words,
+        Style::Strong | Style::Toned(_) => format!("**{words}**"),
+        Style::Struck => format!("~~{words}~~"),
+    }
+}
+
+fn caveat(caveat: &Caveat) -> String {
+    let example = caveat.example.as_ref().map(|cell| format!("{}: ", text(cell))).unwrap_or_default();
+    let course = caveat.course.as_ref().and_then(sparkline::drawn);
+    let course = course.map(|course| format!(" ({}.)", text(&course))).unwrap_or_default();
+    let cells = caveat.cells.as_ref().map(|cells| format!(" In {}.", text(cells))).unwrap_or_default();
+    let said = caveat.text.trim_end();
+    let stop = if said.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!(
+        "* **{}: {}**: {example}{}{stop}{course}{cells} *{}*\n",
+        text(caveat.label),
+        text(caveat.title),
+        text(said),
+        text(&caveat.remedy)
+    )
+}
+
+/// The complete table. Each row is complete too, since readers copy and sort them.
+fn table(table: &Table) -> String {
+    let layout: &[usize] = table.layouts.first().map_or(&[], Vec::as_slice);
+    let columns = || layout.iter().filter_map(|index| table.columns.get(*index));
+    let title = table.title.map(|title| format!("## {}\n\n", text(title))).unwrap_or_default();
+    let rule = |align: Align| if align == Align::Right { "---:" } else { "---" };
+    let mut out = title + &line(columns().map(|column| text(column.title)));
+    out.push_str(&line(columns().map(|column| rule(column.align).to_owned())));
+    for Row { cells, .. } in &table.rows {
+        out.push_str(&line(layout.iter().filter_map(|index| cells.get(*index)).map(cell)));
+    }
+    if let Some(left_out) = &table.left_out {
+        out.push_str(&format!("\n{}\n", words(left_out)));
+    }
     out
 }
 
-fn row<T: AsRef<str>>(cells: &[T]) -> String {
-    let cells: Vec<&str> = cells.iter().map(AsRef::as_ref).collect();
-    format!("| {} |\n", cells.join(" | "))
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }
 
-fn cells(cell: &CellView, line: &Line) -> Vec<String> {
-    let mark = match (cell.verified.as_ref().is_some_and(|c| c.wrong_blocks > 0), cell.void) {
-        (true, _) => format!("{WRONG_CONTENT}; "),
-        (_, true) => format!("{NOT_STORAGE}; "),
-        _ => String::new(),
-    };
-    let expected = line.expected.as_ref().map(|(_, words)| words.clone()).or(line.model.clone());
-    let limit = cell.limited_by.as_ref().map_or("", |l| l.by.name());
-    [
-        cell.workload.clone(),
-        cell.stack.clone(),
-        line.side.to_string(),
-        format!("{} {}", line.value, line.unit),
-        line.p99.clone(),
-        cell.trials.done.to_string(),
-        line.device.clone(),
-        limit.to_owned(),
-        expected.unwrap_or_default(),
-        format!("{mark}{}", line.rest).trim_end_matches("; ").to_owned(),
-    ]
-    .iter()
-    .map(|words| text(words.trim()))
-    .collect()
+/// A cell of the table: its number with the unit, struck out if nobody may quote it.
+fn cell(cell: &Cell) -> String {
+    let words = text(format!("{} {}", cell.text, cell.unit).trim());
+    if cell.style == Style::Struck { format!("~~{words}~~") } else { words }
 }
 
 /// Escapes a text for Markdown; it stays on one line.
 fn text(words: &str) -> String {
     let mut out = String::with_capacity(words.len());
-    for c in words.chars() {
+    for c in one_line(words).chars() {
         match c {
-            '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#' | '\\' | '~' => out.extend(['\\', c]),
-            c if is_hidden(c) => out.push(' '),
+            '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '#' | '\\' | '~' | '&' => out.extend(['\\', c]),
             c => out.push(c),
         }
     }
     out
 }
 
+/// The same line, with what would make a list or a heading of it at its beginning escaped.
+fn beginning(line: &str) -> String {
+    let line = line.trim_start();
+    let digits = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());
+    let (number, rest) = line.split_at(digits);
+    match rest.chars().next() {
+        Some('-' | '+' | '=') if number.is_empty() => format!("\\{line}"),
+        Some('.' | ')') if !number.is_empty() => format!("{number}\\{rest}"),
+        _ => line.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{markdown, text};
-    use crate::testing;
+    use super::{beginning, text};
+    use crate::testing::{self, list, page};
     use record::finding::{Claim, Severity};
 
     #[test]
+    fn a_stripe_in_markdown() {
+        insta::assert_snapshot!("striped_markdown", list(&testing::striped()));
+    }
+
+    #[test]
     fn a_trap_in_markdown() {
-        insta::assert_snapshot!("trap_markdown", markdown(&testing::trap()));
+        insta::assert_snapshot!("trap_markdown", list(&testing::trap()));
     }
 
     #[test]
     fn every_row_has_as_many_cells_as_the_header_whatever_the_names() {
         let mut view = testing::striped();
         view.cells[0].stack = "a|b `c` <img src=x>\n# no heading".to_owned();
-        let page = markdown(&view);
+        let page = list(&view);
         // An escaped bar doesn't separate columns.
         let bars = |line: &str| line.replace("\\|", "").matches('|').count();
         let rows: Vec<usize> = page.lines().filter(|l| l.starts_with('|')).map(bars).collect();
@@ -170,7 +170,7 @@ mod tests {
         for severity in [Severity::Note, Severity::Caveat] {
             let cell = view.cells[0].id.0.clone();
             view.findings = vec![testing::finding(&cell, Claim::NotAsAsked, severity, text, "Compare it.")];
-            for page in [markdown(&view), crate::terminal(&view, 200, false)] {
+            for page in [list(&view), page(&view, 200)] {
                 assert!(page.contains("not done as asked"), "{page}");
                 assert!(page.replace('\\', "").contains("in threads instead of io_uring: EPERM"), "{page}");
             }
@@ -179,6 +179,12 @@ mod tests {
 
     #[test]
     fn marks_are_text() {
-        assert_eq!(text("a_b*c|d\n`e`"), "a\\_b\\*c\\|d \\`e\\`");
+        assert_eq!(text("a_b*c|d\n`e` &lt;"), "a\\_b\\*c\\|d\\\\n\\`e\\` \\&lt;");
+    }
+
+    #[test]
+    fn a_paragraph_is_no_list_whatever_it_begins_with() {
+        let lines = ["- a", "+ a", "==", "1. a", "12) a", "1 a", "a - b"].map(beginning);
+        assert_eq!(lines, ["\\- a", "\\+ a", "\\==", "1\\. a", "12\\) a", "1 a", "a - b"]);
     }
 }

@@ -1,11 +1,7 @@
-//! A plan as text: the matrix, the order of the first round, the forecast.
+//! The document of a plan: the matrix, the order of the first round, the forecast.
 
-use crate::paint::{Paint, Tone};
-use crate::table::STYLE;
-use crate::wrap::fill;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use crate::document::{Block, Column, Document, Paragraph, Table, Words};
 use record::quantity::{Bytes, Seconds};
-use std::fmt::Write as _;
 
 /// The most cells in the list; their number is always printed.
 const MOST_CELLS: usize = 60;
@@ -81,52 +77,32 @@ pub struct PlanView {
     pub forecast: Forecast,
 }
 
-/// Formats a plan as text.
+/// The document of a plan.
 #[must_use]
-pub fn plan(view: &PlanView, width: usize, colour: bool) -> String {
-    let paint = Paint { colour };
-    let mut out = paint.text(Tone::Heading, &view.experiment);
-    out.push('\n');
-    if let Some(question) = &view.question {
-        out.push_str(&fill("", question, width));
+pub fn plan(view: &PlanView) -> Document {
+    let question = view.question.as_deref().map(Paragraph::from);
+    let mut document = Document::new(view.experiment.as_str(), question.into_iter().collect());
+    let words = |sentences: &[String]| sentences.iter().map(|s| Words::from(s.as_str())).collect::<Vec<_>>();
+    document.section("Volumes", words(&view.volumes));
+    let mut provision = words(&view.provision);
+    if !provision.is_empty() {
+        provision.push(NOT_UNDONE.into());
     }
-    let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, "Volumes"));
-    for volume in &view.volumes {
-        out.push_str(&fill("  ", volume, width));
-    }
-    if !view.provision.is_empty() {
-        let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, "Provisioning, before anything is built"));
-        for step in &view.provision {
-            out.push_str(&fill("  ", step, width));
-        }
-        out.push_str(&fill("  ", NOT_UNDONE, width));
-    }
-    if !view.building.is_empty() {
-        let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, "Building"));
-        for sentence in &view.building {
-            out.push_str(&fill("  ", sentence, width));
-        }
-    }
-    let heading =
-        format!("Cells: {}, measured once per round, in a new random order each round", view.cells.len());
-    let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, &heading));
-    out.push_str(&cells(view, width));
-    if view.cells.len() > MOST_CELLS {
-        let _ = writeln!(out, "  and {} more (--json lists all)", view.cells.len() - MOST_CELLS);
-    }
+    document.section("Provisioning, before anything is built", provision);
+    document.section("Building", words(&view.building));
+    let cells = view.cells.len();
+    let heading = format!("Cells: {cells}, measured once per round, in a new random order each round");
+    document.blocks.extend([Block::heading(heading), Block::Table(table(view))]);
     let order: Vec<String> = view.first_round.iter().take(MOST_CELLS).map(|i| (i + 1).to_string()).collect();
     let more = if view.first_round.len() > MOST_CELLS { " ..." } else { "" };
-    let _ = write!(out, "\n{}\n", paint.text(Tone::Heading, "Forecast"));
-    out.push_str(&fill("  ", &format!("round 1 (seed {}): {}{more}", view.seed, order.join(" ")), width));
-    out.push_str(&forecast(&view.forecast, view.cells.len(), width));
-    out
+    let mut lines = vec![format!("round 1 (seed {}): {}{more}", view.seed, order.join(" "))];
+    lines.extend(forecast(&view.forecast, cells));
+    document.section("Forecast", words(&lines));
+    document
 }
 
-fn forecast(forecast: &Forecast, cells: usize, width: usize) -> String {
-    let mut out = String::new();
-    if let Some(until) = &forecast.until {
-        out.push_str(&fill("  ", until, width));
-    }
+/// The forecast, one sentence per line.
+fn forecast(forecast: &Forecast, cells: usize) -> Vec<String> {
     let range = |show: &dyn Fn(&Takes) -> String| {
         let most = show(&forecast.most);
         let least = forecast.least.as_ref().map(show).filter(|least| *least != most);
@@ -135,25 +111,24 @@ fn forecast(forecast: &Forecast, cells: usize, width: usize) -> String {
     let rounds = range(&|takes| takes.rounds.to_string());
     let plural = if rounds == "1" { "" } else { "s" };
     let trials = range(&|takes| takes.trials.to_string());
-    let _ = writeln!(out, "  {trials} trials: {cells} cells x {rounds} round{plural}");
-    let _ = writeln!(out, "  about {}", range(&|takes| Seconds(takes.seconds).to_string()));
-    if let Some(spent) = &forecast.spent {
-        out.push_str(&fill("  ", spent, width));
-    }
-    let _ = writeln!(out, "  about {} written", range(&|takes| Bytes(takes.bytes_written).to_string()));
-    if forecast.most.cost.is_some() {
-        let currency = forecast.currency.as_deref();
+    let cost = forecast.most.cost.map(|_| {
         let cost = range(&|takes| money(takes.cost.unwrap_or_default(), None));
-        let _ = writeln!(
-            out,
-            "  about {cost}{} for the volumes",
-            currency.map(|c| format!(" {c}")).unwrap_or(" of money".to_owned())
-        );
-    }
-    let _ = writeln!(out, "  {} of space", Bytes(forecast.space_bytes));
+        format!("about {cost} {} for the volumes", forecast.currency.as_deref().unwrap_or("of money"))
+    });
     let root = if forecast.needs_root { "root, or sudo" } else { "no root" };
-    let _ = writeln!(out, "  needs {root}");
-    out
+    [
+        forecast.until.clone(),
+        Some(format!("{trials} trials: {cells} cells x {rounds} round{plural}")),
+        Some(format!("about {}", range(&|takes| Seconds(takes.seconds).to_string()))),
+        forecast.spent.clone(),
+        Some(format!("about {} written", range(&|takes| Bytes(takes.bytes_written).to_string()))),
+        cost,
+        Some(format!("{} of space", Bytes(forecast.space_bytes))),
+        Some(format!("needs {root}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// An amount of money with two decimals, or more if a small amount needs them for two digits.
@@ -168,21 +143,30 @@ pub fn money(amount: f64, currency: Option<&str>) -> String {
     format!("{amount:.decimals$}{currency}")
 }
 
-fn cells(view: &PlanView, width: usize) -> String {
-    let mut table = Table::new();
-    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).force_no_tty();
-    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
-    table.set_header(["", "stack", "workload", "asks"]);
+fn table(view: &PlanView) -> Table {
+    let columns = [
+        Column::numbers("cell").evident(),
+        Column::words("stack"),
+        Column::words("workload"),
+        Column::words("asks"),
+    ];
+    let mut table = Table::new(columns.to_vec());
     for (index, cell) in view.cells.iter().take(MOST_CELLS).enumerate() {
-        let number = Cell::new(index + 1).set_alignment(CellAlignment::Right);
-        table.add_row(vec![number, Cell::new(&cell.stack), Cell::new(&cell.workload), Cell::new(&cell.asks)]);
+        let number = (index + 1).to_string();
+        table.add(true, [&number, &cell.stack, &cell.workload, &cell.asks].map(|text| text.into()).to_vec());
     }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    if view.cells.len() > MOST_CELLS {
+        let more = format!("and {} more (--json lists all)", view.cells.len() - MOST_CELLS);
+        table.left_out = Some(more.into());
+    }
+    table
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Forecast, PlanCell, PlanView, Takes, forecast, money, plan};
+    use crate::document::{Block, Document};
+    use crate::terminal;
 
     #[test]
     fn a_plan_at_80() {
@@ -214,8 +198,9 @@ mod tests {
                 needs_root: true,
             },
         };
-        insta::assert_snapshot!(plan(&view, 80, false));
+        insta::assert_snapshot!(terminal(&plan(&view), 80, false));
     }
+
     fn takes(rounds: u32, seconds: f64, cost: Option<f64>) -> Takes {
         Takes {
             rounds,
@@ -239,7 +224,9 @@ mod tests {
             space_bytes: 4 << 30,
             needs_root: true,
         };
-        insta::assert_snapshot!(forecast(&view, 3, 80));
+        let lines = forecast(&view, 3).into_iter().map(Into::into).collect();
+        let document = Document { blocks: vec![Block::list(lines)] };
+        insta::assert_snapshot!(terminal(&document, 80, false));
     }
 
     #[test]

@@ -15,6 +15,8 @@ const TOO_FAST: &str = "too fast";
 pub(crate) struct Line {
     /// `read`, `write`, `trim` or `both`; for a copy or Bonnie++ the name of the measured figure.
     pub(crate) side: Cow<'static, str>,
+    /// Names of the metrics that have this figure, its own first; empty if nothing was measured.
+    pub(crate) metrics: Vec<String>,
     pub(crate) value: String,
     pub(crate) unit: &'static str,
     pub(crate) p99: String,
@@ -31,6 +33,7 @@ impl Line {
     pub(crate) fn not_measured() -> Self {
         Self {
             side: "".into(),
+            metrics: Vec::new(),
             value: "not measured".to_owned(),
             unit: "",
             p99: String::new(),
@@ -134,6 +137,7 @@ fn line<'a>(
     let model = cell.model.as_ref().filter(|m| expectation.is_none() && names.contains(&m.of.as_str()));
     Line {
         side: side.into(),
+        metrics: names.iter().map(ToString::to_string).collect(),
         value,
         unit,
         p99: p99.map(number::alone).unwrap_or_default(),

@@ -1,141 +1,129 @@
-//! The result as text for the terminal.
+//! A document as text for the terminal.
 
-use crate::caveats::caveats;
-use crate::footer;
-use crate::index::Index;
-use crate::leaves::leaves;
-use crate::paint::{Paint, Tone};
-use crate::table::{in_common, table};
+mod grid;
+mod line;
+
+use crate::document::{Block, Branch, Caveat, Document, Heading, List, Paragraph, Style, Tone, Words};
+use crate::paint::Paint;
+use crate::sparkline;
 use crate::wrap::fill;
-use record::judged::{ExpectationView, RunView, Status};
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use grid::grid;
+use line::painted;
+use record::printable::one_line;
 
 /// The smallest layout width, in columns; a narrower terminal wraps the lines itself.
 const NARROWEST: usize = 60;
-/// The most expectations in words; the others are counted.
-const WORDED: usize = 20;
 
-/// Formats a run as text: the question, the table, the answer, the caveats, and how it was measured.
+/// Formats a document as text of at most `width` columns. Blank lines separate its blocks.
 #[must_use]
-pub fn terminal(view: &RunView, width: usize, colour: bool) -> String {
-    let width = width.max(NARROWEST);
-    let paint = Paint { colour };
-    let index = Index::of(view);
-    let mut out = paint.text(Tone::Heading, &view.experiment);
-    out.push('\n');
-    if let Some(question) = &view.question {
-        out.push_str(&fill("", question, width));
+pub fn terminal(document: &Document, width: usize, colour: bool) -> String {
+    let page = Page { width: width.max(NARROWEST), paint: Paint { colour } };
+    let mut out = String::new();
+    let mut follows_heading = true;
+    for block in &document.blocks {
+        let text = page.block(block);
+        if text.is_empty() {
+            continue;
+        }
+        if !follows_heading {
+            out.push('\n');
+        }
+        out.push_str(&text);
+        follows_heading = matches!(block, Block::Heading(_));
     }
-    if !view.parameters.is_empty() {
-        let list: Vec<String> = view.parameters.iter().map(|(k, v)| format!("{k} = {v}")).collect();
-        out.push_str(&fill("with ", &list.join(", "), width));
-    }
-    let common = in_common(&index);
-    if !common.is_empty() {
-        out.push_str(&fill("", &common, width));
-    }
-    out.push('\n');
-    let (cells, shown) = table(&index, width, colour);
-    out.push_str(&cells);
-    let parts = [
-        answers(view, width, paint),
-        reached(view, width, paint),
-        expectations(&index, &shown, width, paint),
-        caveats(&index, width, paint),
-        leaves(&index, width, paint),
-    ];
-    for part in parts.iter().filter(|p| !p.is_empty()) {
-        out.push('\n');
-        out.push_str(part);
-    }
-    out.push('\n');
-    for line in footer::lines(view) {
-        for wrapped in fill("", &line, width).lines() {
-            let _ = writeln!(out, "{}", paint.text(Tone::Faint, wrapped));
+    out
+}
+
+/// The medium: its width in columns and its colours.
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    width: usize,
+    paint: Paint,
+}
+
+impl Page {
+    fn block(self, block: &Block) -> String {
+        match block {
+            Block::Title(title, under) => {
+                format!("{}\n{}", self.paint.heading(&one_line(title)), self.paragraphs(under))
+            }
+            Block::Answer(items) => format!("{}\n{}", self.paint.heading("Answer"), self.items(items)),
+            Block::Heading(heading) => self.heading(heading),
+            Block::Paragraphs(paragraphs) => self.paragraphs(paragraphs),
+            Block::List(list) => self.list(list),
+            Block::Tree(branches) => branches.iter().map(|branch| self.branch(branch)).collect(),
+            Block::Table(table) => grid(table, self.width, self.paint),
+            // Too coarse in characters; the table has the same numbers.
+            Block::DotPlot(_) => String::new(),
+            Block::Caveats(caveats) => caveats.iter().map(|caveat| self.caveat(caveat)).collect(),
+            Block::Notes(notes) => {
+                let faint = |note: &String| Words::styled(Style::Toned(Tone::Faint), note);
+                notes.iter().map(|note| self.words("", &faint(note))).collect()
+            }
         }
     }
-    out
-}
 
-fn answers(view: &RunView, width: usize, paint: Paint) -> String {
-    let answers = view.answers.iter().map(|answer| format!("{}: {}.", answer.workload, answer.text));
-    let contrasts = view.contrasts.iter().map(|c| format!("{}, {}: {}.", c.name, c.metric, c.text));
-    let sweeps = view.sweeps.iter().map(|s| format!("{}: {}.", s.name, s.text));
-    let said: Vec<String> = answers.chain(contrasts).chain(sweeps).collect();
-    if said.is_empty() {
-        return String::new();
+    fn words(self, first: &str, words: &Words) -> String {
+        painted(first, words, self.width, self.paint)
     }
-    let mut out = paint.text(Tone::Heading, "Answer");
-    out.push('\n');
-    for sentence in &said {
-        out.push_str(&fill("  ", sentence, width));
-    }
-    out
-}
 
-/// Whether the intervals are as narrow as the experiment asks.
-fn reached(view: &RunView, width: usize, paint: Paint) -> String {
-    let Some(reached) = &view.reached else { return String::new() };
-    let (mark, tone) = if reached.all { ("as asked", Tone::Good) } else { ("not as asked", Tone::Warn) };
-    let head = format!("{} {}", paint.text(Tone::Heading, "Precision:"), paint.text(tone, mark));
-    format!("{head}\n{}", fill("  ", &format!("{}.", reached.text), width))
-}
+    fn text(self, first: &str, text: &str) -> String {
+        fill(first, &one_line(text), self.width)
+    }
 
-/// The number of met expectations, and a sentence for each that is missed, open or not in the table.
-fn expectations(index: &Index<'_>, shown: &[&ExpectationView], width: usize, paint: Paint) -> String {
-    let view = index.view;
-    if view.expectations.is_empty() {
-        return String::new();
+    fn heading(self, heading: &Heading) -> String {
+        let text = one_line(&heading.text);
+        match &heading.result {
+            None => format!("{}\n", self.paint.heading(&text)),
+            Some((tone, result)) => {
+                let result = self.paint.text(Style::Toned(*tone), &one_line(result));
+                format!("{} {result}\n", self.paint.heading(&format!("{text}:")))
+            }
+        }
     }
-    let count = |status: Status| view.expectations.iter().filter(|e| e.status == status).count();
-    let (met, missed, open) = (count(Status::Met), count(Status::Missed), count(Status::Undecided));
-    let all = view.expectations.len();
-    let mut words = vec![format!("{met} of {all} met")];
-    if missed > 0 {
-        words.push(format!("{missed} missed"));
+
+    fn paragraphs(self, paragraphs: &[Paragraph]) -> String {
+        let first = |label: &str| format!("{label} ");
+        let line = |p: &Paragraph| self.words(&p.label.map(first).unwrap_or_default(), &p.words);
+        paragraphs.iter().map(line).collect()
     }
-    if open > 0 {
-        words.push(format!("{open} open"));
+
+    fn items(self, items: &[Words]) -> String {
+        items.iter().map(|item| self.words("  ", item)).collect()
     }
-    let tone = if missed > 0 {
-        Tone::Bad
-    } else if open > 0 {
-        Tone::Warn
-    } else {
-        Tone::Good
-    };
-    let mut out =
-        format!("{} {}\n", paint.text(Tone::Heading, "Expectations:"), paint.text(tone, &words.join(", ")));
-    let in_table: BTreeSet<*const ExpectationView> = shown.iter().map(|e| std::ptr::from_ref(*e)).collect();
-    let mut worded: Vec<&ExpectationView> = view
-        .expectations
-        .iter()
-        .filter(|e| e.status != Status::Met || !in_table.contains(&std::ptr::from_ref(*e)))
-        .collect();
-    worded.sort_by_key(|e| match e.status {
-        Status::Missed => 0,
-        Status::Undecided => 1,
-        Status::Met => 2,
-    });
-    for e in worded.iter().take(WORDED) {
-        let mark = match e.status {
-            Status::Met => "met",
-            Status::Missed => "MISSED",
-            Status::Undecided => "open",
-        };
-        out.push_str(&fill("  ", &format!("{mark}: {}: {}.", index.name(&e.cell), e.text), width));
+
+    fn list(self, list: &List) -> String {
+        let (shown, more) = list.items.split_at(list.items.len().min(list.most));
+        let more = if more.is_empty() { String::new() } else { format!("  and {} more\n", more.len()) };
+        self.items(shown) + &more
     }
-    if worded.len() > WORDED {
-        let _ = writeln!(out, "  and {} more", worded.len() - WORDED);
+
+    fn branch(self, branch: &Branch) -> String {
+        self.text(&"  ".repeat(1 + branch.depth), &branch.text)
     }
-    out
+
+    fn caveat(self, caveat: &Caveat) -> String {
+        let title =
+            Words::styled(Style::Toned(caveat.tone), caveat.label).then(format!(": {}", caveat.title));
+        let example = caveat.example.as_ref().map(|cell| format!("{cell}: ")).unwrap_or_default();
+        let course = caveat.course.as_ref().and_then(sparkline::drawn);
+        [
+            Some(self.words("  ", &title)),
+            Some(self.text("    ", &format!("{example}{}", caveat.text))),
+            course.map(|course| self.text("    ", &course)),
+            caveat.cells.as_ref().map(|cells| self.text("    in ", cells)),
+            Some(self.text("    > ", &caveat.remedy)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::terminal;
-    use crate::testing;
+    use crate::testing::{self, list};
     use record::emulated::Guest;
     use record::finding::{Claim, Severity};
     use record::judged::{
@@ -144,7 +132,7 @@ mod tests {
     use record::workload::Rw;
 
     fn page(view: &RunView, width: usize) -> String {
-        let text = terminal(view, width, false);
+        let text = testing::page(view, width);
         for line in text.lines() {
             assert!(line.chars().count() <= width, "wider than {width}: {line}");
             assert_eq!(line, line.trim_end());
@@ -172,7 +160,7 @@ mod tests {
         }];
         let said = "odd-over-even, iops: a and b can't be told apart.";
         assert!(page(&view, 80).contains(&format!("Answer\n  {said}")), "{}", page(&view, 80));
-        let list = crate::markdown(&view);
+        let list = list(&view);
         assert!(list.contains("* **odd-over-even**, iops: a and b can't be told apart."), "{list}");
     }
 
@@ -186,7 +174,7 @@ mod tests {
     fn results_of_a_lab_guest_are_marked_with_what_they_may_claim() {
         let mut view = testing::guest();
         insta::assert_snapshot!("guest_120", page(&view, 120));
-        let list = crate::markdown(&view);
+        let list = list(&view);
         assert!(
             list.contains("Emulated disks of lab guest vm: figures are credible for up to 2000 requests"),
             "{list}"
@@ -213,7 +201,7 @@ mod tests {
         let shown = page(&view, 120);
         assert_eq!(shown.matches("too fast").count(), 1, "{shown}");
         assert!(shown.lines().any(|l| l.contains("3 others") && l.contains("too fast")), "{shown}");
-        assert!(crate::markdown(&view).contains("| 3 others | too fast |"), "{}", crate::markdown(&view));
+        assert!(list(&view).contains("| 3 others | too fast |"), "{}", list(&view));
     }
 
     #[test]
@@ -233,7 +221,7 @@ mod tests {
             view.findings = vec![testing::finding(&id, claim, Severity::Caveat, "It climbs.", "Wait.")];
             let (after, said) = row(&view);
             assert!(after.contains("50.8 → 308") && !after.contains('±') && said, "{after}");
-            let list = crate::markdown(&view);
+            let list = list(&view);
             assert!(list.contains("| 50.8 → 308 IOPS |"), "{list}");
         }
         assert!(page(&view, 120).contains("160.3 ± 0.9"), "the other cells have a mean");
@@ -242,7 +230,7 @@ mod tests {
     #[test]
     fn a_number_that_is_no_storage_figure_is_struck_out_at_any_width() {
         for width in [20, 60, 80, 120, 200] {
-            let text = terminal(&testing::trap(), width, false);
+            let text = testing::page(&testing::trap(), width);
             let row = text.lines().find(|l| l.contains("570,")).unwrap();
             assert!(row.contains("~570,800"), "{width}: {row}");
             assert!(text.contains("NOT STORAGE"), "{width}");
@@ -323,7 +311,7 @@ mod tests {
 
     #[test]
     fn colour_changes_nothing_but_colour() {
-        let coloured = terminal(&testing::trap(), 100, true);
+        let coloured = terminal(&crate::result(&testing::trap()), 100, true);
         assert!(coloured.contains("\u{1b}["));
         let mut plain = String::new();
         let mut rest = coloured.as_str();
@@ -334,7 +322,7 @@ mod tests {
         }
         plain.push_str(rest);
         let squeezed = |t: &str| t.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(squeezed(&plain), squeezed(&terminal(&testing::trap(), 100, false)));
+        assert_eq!(squeezed(&plain), squeezed(&testing::page(&testing::trap(), 100)));
     }
 
     #[test]

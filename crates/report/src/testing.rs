@@ -1,5 +1,6 @@
 //! Views for tests.
 
+use crate::{markdown, result, terminal};
 use record::emulated::{Guest, LAB};
 use record::environment::Environment;
 use record::event::Stopped;
@@ -13,6 +14,16 @@ use record::plan::{Bound, Measure};
 use record::volume::{LimitName, VerifiedLimit, VolumeFacts};
 use record::workload::{CacheStart, Layout, Rw};
 use std::collections::BTreeMap;
+
+/// A run's page for a terminal without colours.
+pub(crate) fn page(view: &RunView, width: usize) -> String {
+    terminal(&result(view), width, false)
+}
+
+/// A run's page in Markdown.
+pub(crate) fn list(view: &RunView) -> String {
+    markdown(&result(view))
+}
 
 pub(crate) fn metric(estimate: f64, half: Option<f64>, unit: &str) -> Metric {
     Metric {

@@ -13,9 +13,8 @@ use crate::settings::keys::Progress;
 use record::agreement::{Agreement, AgreementStatus, Margins};
 use record::id::RunId;
 use record::plan::Plan;
-use record::printable::{Shown as _, printable_noun};
+use record::printable::Shown as _;
 use record::quantity::{Bytes, Seconds};
-use std::io::IsTerminal as _;
 use std::path::Path;
 use store::Store;
 
@@ -68,9 +67,7 @@ fn answer(store: &Store, run: &RunId, args: &Calibrate, settings: &Settings) -> 
         };
         output::json(&document.map_err(Failure::ours)?)?;
     } else if settings.progress.value != Progress::Json {
-        let colored = settings.colored(std::io::stdout().is_terminal());
-        let agreement = printable_noun(&agreement).map_err(Failure::ours)?;
-        output::painted(&report::agreement(&agreement, output::width(), colored))?;
+        output::page(&report::agreement(&agreement), settings)?;
     }
     // A workload that could not be measured at all is an error here, as after any run.
     judged::exit_of(&view)?;

@@ -9,9 +9,7 @@ use crate::settings::Settings;
 use record::comparison::Comparison;
 use record::judged::{CellView, RunView};
 use record::plan::Plan;
-use record::printable::printable_noun;
 use std::collections::BTreeSet;
-use std::io::IsTerminal as _;
 use store::Store;
 use verdict::{Judged, Wanted};
 
@@ -91,7 +89,5 @@ pub(crate) fn print(comparison: &Comparison, json: bool, settings: &Settings) ->
     if json {
         return output::json(&report::comparison_json(comparison).map_err(Failure::ours)?);
     }
-    let colored = settings.colored(std::io::stdout().is_terminal());
-    let comparison = printable_noun(comparison).map_err(Failure::ours)?;
-    output::painted(&report::comparison(&comparison, output::width(), colored))
+    output::page(&report::comparison(comparison), settings)
 }

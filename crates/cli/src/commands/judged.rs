@@ -1,14 +1,10 @@
 //! Judges stored records, and caches the judgement until the run or the rules change.
 
 use crate::exit::{Exit, Failure};
-use crate::output;
-use crate::settings::Settings;
 use record::finding::{Claim, Finding};
 use record::id::RunId;
 use record::judged::{RunView, Status};
-use record::printable::printable_noun;
 use record::trial::TrialRecord;
-use std::io::IsTerminal as _;
 use store::{RunHead, Store, StoreError};
 use verdict::{Input, JUDGE};
 
@@ -22,15 +18,6 @@ pub(crate) fn view(store: &Store, run: &RunId) -> Result<RunView, Failure> {
         return Ok(view);
     }
     anew(store, run)
-}
-
-/// A view in which every text is printable. The store may come from somebody else, and with it the names of processes, mount points and
-/// machines. JSON, which programs read, keeps every text as it is.
-///
-/// # Errors
-/// Only a bug in diskproof: a view that can be written can be read back.
-pub(crate) fn for_people(view: &RunView) -> Result<RunView, Failure> {
-    printable_noun(view).map_err(Failure::ours)
 }
 
 /// Judges a run from its records, without the stored judgement, and stores the new one instead.
@@ -80,15 +67,6 @@ pub(crate) fn unreadable(error: StoreError) -> Failure {
         }
         _ => Failure::machine(error),
     }
-}
-
-/// The result as text, with the width and the colours of standard output.
-///
-/// # Errors
-/// As [`for_people`].
-pub(crate) fn terminal(view: &RunView, settings: &Settings) -> Result<String, Failure> {
-    let colored = settings.colored(std::io::stdout().is_terminal());
-    Ok(report::terminal(&for_people(view)?, output::width(), colored))
 }
 
 /// The exit code of a run.

@@ -12,7 +12,7 @@ use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
 use record::lvm::Resync;
 use record::plan::{Plan, Prices};
-use record::printable::{Shown as _, printable_noun};
+use record::printable::Shown as _;
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
 use record::stack::Rebuild;
@@ -24,7 +24,6 @@ use record::workload::{
 use report::{PlanCell, PlanView, money};
 use run::controller::{targets_of, volumes_of};
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure> {
@@ -33,9 +32,7 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
         let text = serde_json::to_string_pretty(&document(&plan)).map_err(Failure::ours)?;
         output::json(&text)?;
     } else {
-        let colored = settings.colored(std::io::stdout().is_terminal());
-        let plan = printable_noun(&plan).map_err(Failure::ours)?;
-        output::painted(&report::plan(&view(&plan), output::width(), colored))?;
+        output::page(&report::plan(&view(&plan)), settings)?;
     }
     Ok(Exit::Fine)
 }

@@ -15,7 +15,7 @@ pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
     let view = judged::view(&store, &run)?;
     match args.json {
         true => output::json(&report::json(&view).map_err(Failure::ours)?)?,
-        false => output::painted(&judged::terminal(&view, settings)?)?,
+        false => output::page(&report::result(&view), settings)?,
     }
     Ok(Exit::Fine)
 }
