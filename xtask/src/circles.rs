@@ -16,7 +16,7 @@ const LEFT: &[(&str, usize)] = &[
     ("record", 2),
     ("run", 15),
     ("spec", 25),
-    ("stack", 35),
+    ("stack", 22),
     ("testkit", 2),
     ("verdict", 38),
 ];

@@ -1,6 +1,6 @@
 //! The size of ARC, ZFS's cache in memory.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use crate::error::ActError;
 use crate::kernel_file;
 use crate::machine::Machine;

@@ -1,6 +1,6 @@
 //! The file behind an emulated volume: written in full, since a read of a hole wouldn't reach the disk.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::loop_device;
 use crate::error::ActError;
 use crate::fill::Noise;

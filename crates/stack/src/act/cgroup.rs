@@ -1,6 +1,7 @@
 //! The run's cgroup and its limits, for cgroup v1 and v2.
 
-use super::kind::{Act, Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
+use super::kind::Act;
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::holders::Holder;

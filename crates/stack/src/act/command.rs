@@ -1,7 +1,7 @@
 //! A layer that the user's own programs build.
 
 use super::device_ref::{DeviceRef, RefState, Title};
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::wipe;
 use crate::error::ActError;
 use host::Invocation;

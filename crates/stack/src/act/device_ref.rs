@@ -1,6 +1,6 @@
 //! A block device as the journal records it, and the check that it still is the same device.
 
-use super::kind::Undoing;
+use super::doing::Undoing;
 use crate::error::ActError;
 use crate::names;
 use device::{ClaimBook, Identity, LoopOver, Whereabouts};

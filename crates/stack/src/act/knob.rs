@@ -1,6 +1,6 @@
 //! Kernel settings under /sys and /proc.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use crate::error::ActError;
 use crate::kernel_file;
 use crate::machine::Machine;

@@ -1,7 +1,7 @@
 //! A loop device of our own over a backing file.
 
 use super::device_ref::{backing_in, devno_of};
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::retry::{PATIENCE, until_closed, until_ok};
 use crate::error::ActError;
 use crate::holders;

@@ -1,7 +1,7 @@
 //! LVM: physical volumes, their volume group, and changes to it.
 
 use super::device_ref::DeviceRef;
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::mapper;
 use super::wipe;
 use crate::error::ActError;

@@ -1,7 +1,7 @@
 //! The device-mapper devices of a volume group, in whatever state it was left.
 
 use super::device_ref::{DeviceRef, devno_of};
-use super::kind::{Undoing, Undone};
+use super::doing::{Undoing, Undone};
 use super::retry::until_closed;
 use crate::error::ActError;
 use crate::holders;

@@ -1,7 +1,7 @@
 //! md arrays.
 
 use super::device_ref::{DeviceRef, devno_of};
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::retry::until_closed;
 use super::wipe;
 use crate::error::ActError;

@@ -2,8 +2,8 @@
 
 use super::btrfs_copies;
 use super::device_ref::{DeviceRef, Title, devno_of};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::fs_copies;
-use super::kind::{Doing, Reversible, Undoing, Undone};
 use super::retry::until_closed;
 use super::wipe;
 use crate::error::ActError;

@@ -7,6 +7,7 @@ pub(crate) mod cgroup;
 pub(crate) mod command;
 pub(crate) mod device_ref;
 pub(crate) mod directory;
+mod doing;
 mod fs_copies;
 mod kind;
 pub(crate) mod knob;
@@ -27,5 +28,5 @@ mod unmount;
 pub(crate) mod wipe;
 pub(crate) mod zfs_fuse;
 
+pub(crate) use doing::{Doing, Undoing, Undone};
 pub use kind::Act;
-pub(crate) use kind::{Doing, Undoing, Undone};

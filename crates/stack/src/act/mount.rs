@@ -1,7 +1,7 @@
 //! Mounting a file system.
 
 use super::device_ref::{DeviceRef, RefState};
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::unmount::{top, unmount};
 use crate::error::ActError;
 use crate::names;

@@ -1,7 +1,7 @@
 //! Exports one of our directories, to this machine or to one other. Changes only the kernel server's export table
 //! (/var/lib/nfs/etab, by exportfs), never /etc/exports.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::{nfs_clients, nfs_server};
 use crate::error::ActError;
 use crate::machine::Machine;

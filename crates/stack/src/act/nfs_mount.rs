@@ -1,6 +1,6 @@
 //! Mounts an export of ours, from this machine or from another.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::nfs_call;
 use super::nfs_export::{is_loopback, loopback};
 use super::retry::{PATIENCE, until_ok};

@@ -1,7 +1,7 @@
 //! The kernel's NFS server, where it doesn't run: systemd starts it with all that it needs, and the undo stops every unit that
 //! wasn't active before.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::nfs_export;
 use crate::error::ActError;
 use crate::machine::Machine;

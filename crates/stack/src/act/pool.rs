@@ -1,7 +1,7 @@
 //! A ZFS pool of our own.
 
 use super::device_ref::DeviceRef;
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::nfs_server::patience;
 use super::retry::{PATIENCE, until};
 use super::unmount::{busy, top, unmount};

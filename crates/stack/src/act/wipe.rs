@@ -1,7 +1,7 @@
 //! Removes the signatures of a file system that we made.
 
 use super::device_ref::{DeviceRef, RefState, Title, devno_of};
-use super::kind::{Undoing, Undone};
+use super::doing::{Undoing, Undone};
 use super::retry::{PATIENCE, until_ok};
 use crate::error::ActError;
 use crate::machine::Machine;
@@ -247,7 +247,7 @@ pub(super) fn join(all: impl IntoIterator<Item = Result<Undone, ActError>>) -> R
 #[cfg(test)]
 mod tests {
     use super::{are_blank, erase, signatures};
-    use crate::act::kind::Undone;
+    use crate::act::doing::Undone;
     use crate::machine::{Machine, NoHooks};
     use std::os::unix::fs::FileExt as _;
     use std::path::{Path, PathBuf};

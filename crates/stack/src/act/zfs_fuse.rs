@@ -1,6 +1,6 @@
 //! ZFS as a process, where the kernel has none: one zfs-fuse for the whole machine.
 
-use super::kind::{Doing, Reversible, Undoing, Undone};
+use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::retry::until_ok;
 use crate::error::ActError;
 use crate::machine::Machine;
