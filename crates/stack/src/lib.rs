@@ -6,6 +6,7 @@
 //! says why.
 
 mod act;
+mod bcache;
 mod build;
 mod cache;
 mod error;
@@ -26,6 +27,7 @@ mod throttle;
 mod volumes;
 
 pub use act::Act;
+pub use bcache::BcacheDevice;
 pub use build::{Built, NfsClient, NfsSource, Remounted, build, build_unless, mount, serve};
 pub use cache::Cache;
 pub use error::{ActError, JournalError, StackError, UndoError, UndoFailure};
