@@ -36,6 +36,8 @@ pub enum Tool {
     Lsblk,
     /// Makes btrfs.
     MkfsBtrfs,
+    /// Makes the devices of bcache.
+    MakeBcache,
     /// Manages logical volumes; its first argument is the command, e.g. `lvcreate`.
     Lvm,
     /// Software RAID.
@@ -94,7 +96,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 42] = [
         Self::AnsiblePlaybook,
         Self::AptGet,
         Self::Blkid,
@@ -110,6 +112,7 @@ impl Tool {
         Self::Losetup,
         Self::Lsblk,
         Self::MkfsBtrfs,
+        Self::MakeBcache,
         Self::Lvm,
         Self::Mdadm,
         Self::MkfsExt3,
@@ -159,6 +162,7 @@ impl Tool {
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
             Self::MkfsBtrfs => "mkfs.btrfs",
+            Self::MakeBcache => "make-bcache",
             Self::Lvm => "lvm",
             Self::Mdadm => "mdadm",
             Self::MkfsExt3 => "mkfs.ext3",
@@ -207,6 +211,7 @@ impl Tool {
             Self::Systemctl => "systemd",
             Self::Fio => "fio",
             Self::Getent => "libc-bin",
+            Self::MakeBcache => "bcache-tools",
             Self::Lvm => "lvm2",
             Self::Mdadm => "mdadm",
             Self::Losetup | Self::Mount | Self::Umount => "mount",

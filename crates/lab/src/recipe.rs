@@ -14,7 +14,7 @@ const REVISION: u32 = 1;
 pub(crate) const ROOT_GIB: u64 = 8;
 
 /// The packages besides minbase.
-pub(crate) const PACKAGES: [&str; 23] = [
+pub(crate) const PACKAGES: [&str; 24] = [
     "linux-image-cloud-amd64",
     "systemd-sysv",
     "udev",
@@ -29,6 +29,7 @@ pub(crate) const PACKAGES: [&str; 23] = [
     "thin-provisioning-tools",
     "mdadm",
     "cryptsetup-bin",
+    "bcache-tools",
     "e2fsprogs",
     "xfsprogs",
     "btrfs-progs",

@@ -15,6 +15,7 @@ fn lab_kernel_has_the_modules_that_stacks_are_made_of() {
         "raid0",
         "raid1",
         "raid10",
+        "bcache",
         "nfsd",
         "nfsv4",
         "xfs",
@@ -31,6 +32,7 @@ fn lab_guest_has_the_programs_that_stacks_are_made_by() {
     for program in [
         "lvs",
         "mdadm",
+        "make-bcache",
         "mkfs.xfs",
         "mkfs.btrfs",
         "exportfs",

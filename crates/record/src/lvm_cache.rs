@@ -1,12 +1,12 @@
-//! State of an LVM cache, from the status of its device-mapper target.
+//! State of a cache on another device: of LVM, from the status of its device-mapper target, or of bcache, from sysfs.
 
 use serde::{Deserialize, Serialize};
 
-/// An LVM cache around one trial. Its counters run on from trial to trial as long as the stack exists. The difference of the two
+/// A cache around one trial. Its counters run on from trial to trial as long as the stack exists. The difference of the two
 /// states belongs to the trial, including its ramp.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CacheRecord {
-    /// Device-mapper name of the cached volume.
+    /// Name of the cached device: in device-mapper, or the kernel's for bcache.
     pub volume: String,
     /// State just before the load began; `None`: it could not be read.
     pub before: Option<CacheState>,
@@ -37,6 +37,28 @@ pub enum CacheState {
     Cache(DmCache),
     /// dm-writecache.
     Writecache(DmWritecache),
+    /// bcache.
+    Bcache(BcacheState),
+}
+
+/// State of bcache (Documentation/admin-guide/bcache.rst). It counts reads, and those that only partly hit as misses. The kernel rounds the
+/// bytes to two or more digits.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BcacheState {
+    /// Reads that the cache served.
+    pub hits: u64,
+    /// Reads that the backing device served; their data went to the cache.
+    pub misses: u64,
+    /// Reads that were to bypass the cache, and that it served.
+    pub bypass_hits: u64,
+    /// Reads that bypassed the cache.
+    pub bypass_misses: u64,
+    /// Bytes that were read and written past the cache.
+    pub bypassed_bytes: u64,
+    /// Bytes of data that the backing device doesn't have yet (a gauge).
+    pub dirty_bytes: u64,
+    /// `writethrough`, `writeback`, `writearound` or `none`.
+    pub mode: String,
 }
 
 /// State of dm-cache (Documentation/admin-guide/device-mapper/cache.rst). It counts requests after splitting them at cache blocks.

@@ -129,6 +129,8 @@ pub enum Layer {
     Md(Md),
     /// An encrypted device.
     Luks(Luks),
+    /// A device with a faster one as its cache.
+    Bcache(Bcache),
     /// A ZFS pool and a dataset in it.
     Zfs(Zfs),
     /// An NFS export of the file system below, mounted on the same machine or on another one.
@@ -171,6 +173,70 @@ impl Luks {
     #[must_use]
     pub fn default_key_bits(cipher: &str) -> u32 {
         if cipher.contains("-xts-") { 512 } else { 256 }
+    }
+}
+
+/// bcache: a block device, its backing device, with another one as its cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bcache {
+    /// Name of the volume that the cache uses, additional to the main volumes of the stack.
+    pub cache: String,
+    /// What the cache does with writes, and whether there is caching at all.
+    pub mode: BcacheMode,
+    /// Smallest request of the device, bytes; `None`: the larger logical block size of the two devices.
+    pub block_bytes: Option<u64>,
+    /// Bytes that the cache allocates at a time.
+    pub bucket_bytes: u64,
+    /// A sequential stream bypasses the cache from this many bytes on; 0: never; `None`: the kernel's default, 4 MiB.
+    pub sequential_cutoff_bytes: Option<u64>,
+    /// Share of the cache that the kernel keeps dirty by slow write-back, percent; 0: write-back runs at full speed; `None`: the
+    /// kernel's default, 10.
+    pub writeback_percent: Option<u8>,
+}
+
+impl Bcache {
+    /// Bytes before the data on the backing device (`BDEV_DATA_START_DEFAULT`, drivers/md/bcache/bcache_ondisk.h).
+    pub const DATA_OFFSET: u64 = 8 << 10;
+    /// The smallest number of buckets that make-bcache accepts.
+    pub const LEAST_BUCKETS: u64 = 128;
+    /// The size of a bucket if none is said, as make-bcache chooses it, bytes.
+    pub const BUCKET_BYTES: u64 = 512 << 10;
+    /// Bytes that a bucket may have; a power of two among them.
+    pub const BUCKETS: std::ops::RangeInclusive<u64> = (64 << 10)..=(16 << 20);
+    /// Bytes that a block may have.
+    pub const BLOCK_BYTES: [u64; 4] = [512, 1024, 2048, 4096];
+    /// The largest share that may be dirty, percent (`CUTOFF_WRITEBACK`, drivers/md/bcache/writeback.h).
+    pub const MOST_PERCENT: u8 = 40;
+}
+
+/// What bcache does with writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum BcacheMode {
+    /// They go to both devices, and complete when the backing device has them.
+    #[default]
+    Writethrough,
+    /// They complete when the cache has them; the backing device gets them later.
+    Writeback,
+    /// They go to the backing device only.
+    Writearound,
+    /// Nothing is cached.
+    None,
+}
+
+impl BcacheMode {
+    /// All modes, in the kernel's order.
+    pub const ALL: [Self; 4] = [Self::Writethrough, Self::Writeback, Self::Writearound, Self::None];
+
+    /// Returns the kernel's spelling, which is also that of the experiment file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Writethrough => "writethrough",
+            Self::Writeback => "writeback",
+            Self::Writearound => "writearound",
+            Self::None => "none",
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use record::stack::{Layer, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::TrialRecord;
 use record::zfs::{PoolRecord, PoolState};
-use stack::{ActError, Built, Machine};
+use stack::{ActError, BcacheDevice, Built, Machine};
 use std::path::{Path, PathBuf};
 
 /// The topology below a stack, as far as this node sees it.
@@ -66,12 +66,14 @@ impl Before {
         stored: Vec<PathBuf>,
         record: &mut TrialRecord,
     ) -> Self {
+        // First, because the counters of bcache take some seconds.
+        let of_lvm = built.caches.iter().map(|cache| cache.state(machine));
+        let caches = of_lvm.chain(built.bcaches.iter().map(BcacheDevice::state)).collect();
         let pool = built.pool.as_ref().map(|pool| pool.state(machine)).unwrap_or_default();
         record.files_before = extents(&stored, &mut record.unread);
         record.server_before = residency(served(built, &stored), &mut record.unread);
         let backing = backing_files(&record.topology);
         record.backing_before = residency(&backing, &mut record.unread);
-        let caches = built.caches.iter().map(|cache| cache.state(machine)).collect();
         Self { stored, backing, pool, caches }
     }
 
@@ -82,8 +84,9 @@ impl Before {
         built: &Built,
         record: &mut TrialRecord,
     ) -> Result<(), ActError> {
-        let caches = built.caches.iter().zip(self.caches);
-        record.caches = caches.map(|(cache, before)| cache.record(machine, before)).collect();
+        let mut before = self.caches.into_iter();
+        let of_lvm = built.caches.iter().zip(before.by_ref());
+        record.caches = of_lvm.map(|(cache, before)| cache.record(machine, before)).collect();
         record.backing_after = residency(&self.backing, &mut record.unread);
         record.server_after = residency(served(built, &self.stored), &mut record.unread);
         if let Some(pool) = &built.pool {
@@ -97,6 +100,7 @@ impl Before {
             });
         }
         record.files_after = extents(&self.stored, &mut record.unread);
+        record.caches.extend(built.bcaches.iter().zip(before).map(|(device, before)| device.record(before)));
         Ok(())
     }
 }

@@ -94,6 +94,7 @@ fn check(record: &TrialRecord) {
         CacheState::Writecache(before) => {
             assert!(before.blocks - before.free_blocks < 256, "nothing of the data: {before:?}");
         }
+        CacheState::Bcache(_) => panic!("LVM has no bcache: {cache:?}"),
     }
     let named = |node: &BlockNode| node.name.starts_with("loop");
     let loops = record.topology.nodes.iter().filter(|node| named(node)).count();

@@ -2,7 +2,7 @@
 
 use record::lvm::{Lvm, LvmLayout};
 use record::md::{Md, MdLevel};
-use record::stack::{Btrfs, BtrfsProfile, Layer, Luks};
+use record::stack::{Bcache, Btrfs, BtrfsProfile, Layer, Luks};
 use record::zfs::Zfs;
 
 const MIB: u64 = 1 << 20;
@@ -18,6 +18,7 @@ pub(crate) fn over(layer: &Layer, sizes: &[u64]) -> Option<u64> {
         Layer::Lvm(lvm) => Some(of_lvm(lvm, sizes)),
         Layer::Md(md) => Some(of_md(md, sizes)),
         Layer::Luks(_) => Some(sum.saturating_sub(Luks::HEADER_BYTES)),
+        Layer::Bcache(_) => Some(sum.saturating_sub(Bcache::DATA_OFFSET)),
         // Superblocks, trees and the log take at least a 50th; see docs/experiment-file.md.
         Layer::Filesystem(_) => Some(sum - sum / 50),
         Layer::Btrfs(btrfs) => Some(of_btrfs(btrfs, sum)),

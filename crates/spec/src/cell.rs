@@ -81,7 +81,7 @@ fn on_device(stack: &Stack) -> bool {
             !matches!(stack.volumes.first().map(|volume| &volume.kind), Some(VolumeKind::Directory { .. }))
         }
         Some(Layer::Command(command)) => matches!(command.provides, record::stack::Provides::Device(_)),
-        Some(Layer::Lvm(_) | Layer::Md(_) | Layer::Luks(_)) => true,
+        Some(Layer::Lvm(_) | Layer::Md(_) | Layer::Luks(_) | Layer::Bcache(_)) => true,
         Some(Layer::Filesystem(_) | Layer::Btrfs(_) | Layer::Zfs(_) | Layer::Nfs(_) | Layer::Knobs(_)) => {
             false
         }

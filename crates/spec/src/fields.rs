@@ -2,6 +2,7 @@
 
 use crate::diagnostic::{nearest, printable};
 use crate::problems::Problems;
+use crate::source::Span;
 use crate::tree::{Key, Node, Value};
 use crate::vocabulary::Table;
 
@@ -34,8 +35,14 @@ impl<'n> Fields<'n> {
                 meant.extend(unknown(key, table, problems));
             }
         }
-        check_needed(node, entries, &meant, table, problems);
+        check_needed(node.span, entries, &meant, table, problems);
         Some(Self { entries })
+    }
+
+    /// Returns an empty map, where only a name stands.
+    pub(crate) fn none(name: Span, table: &'static Table, problems: &mut Problems<'_>) -> Self {
+        check_needed(name, &[], &[], table, problems);
+        Self { entries: &[] }
     }
 
     /// Returns a key's value. An empty value counts as absent.
@@ -61,7 +68,7 @@ fn names(table: &Table) -> String {
 
 /// Reports required keys that are absent or empty, except those whose misspelling was already reported.
 fn check_needed(
-    node: &Node,
+    place: Span,
     entries: &[(Key, Node)],
     meant: &[String],
     table: &Table,
@@ -83,7 +90,7 @@ fn check_needed(
     }
     let list = and(&absent.iter().map(|key| format!("`{}`", key.name)).collect::<Vec<_>>());
     let help = absent.iter().map(|key| format!("{}: {}", key.name, key.help)).collect::<Vec<_>>().join("; ");
-    problems.add_missing(node.span, format!("{} needs {list}", table.what)).help(help);
+    problems.add_missing(place, format!("{} needs {list}", table.what)).help(help);
 }
 
 /// `a`, `a and b`, `a, b and c`.

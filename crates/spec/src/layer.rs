@@ -8,7 +8,7 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Node, Value};
 use crate::value;
-use crate::vocabulary::volume_manager::{LVM, MD};
+use crate::vocabulary::volume_manager::{BCACHE, LVM, MD};
 use crate::vocabulary::{
     BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, LUKS, NFS, RAW, STRIPE, Table, ZFS,
 };
@@ -20,6 +20,8 @@ use record::stack::{Filesystem, FsKind, Layer, Luks, StripeGeometry};
 const MAX_LAYERS: usize = 16;
 /// What `luks` needs of a device at least: its header, and room for something on top.
 const LEAST_LUKS: u64 = Luks::HEADER_BYTES + (4 << 20);
+/// What `bcache` needs of the device that it caches at least.
+const LEAST_BACKING: u64 = 4 << 20;
 /// Sizes of a volume key, bits.
 const KEY_BITS: std::ops::RangeInclusive<u64> = 64..=1024;
 
@@ -37,7 +39,7 @@ pub(crate) fn frames<'n>(
 }
 
 fn frame<'n>(node: &'n Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Frame<'n>> {
-    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, lvm, md, luks, zfs, nfs, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
+    const EXPECTED: &str = "a layer: one of raw, ext3, ext4, xfs, btrfs, lvm, md, luks, bcache, zfs, nfs, command, knobs, e.g. `- ext4: { mount_options: [noatime] }`";
     let (typed, span, inner) = match &node.value {
         Value::Text(name) => (name, node.span, node),
         Value::Map(entries) => match entries.as_slice() {
@@ -151,6 +153,15 @@ pub(crate) fn read(
             below.make("luks", &layer);
             layer
         }
+        "bcache" => {
+            let fields = fields(frame, &BCACHE, problems)?;
+            one_device(frame, given, scope, problems)?;
+            check_room(frame, below, LEAST_BACKING, scope, problems)?;
+            let layer = Layer::Bcache(crate::lvm::bcache(&fields, below, scope, problems)?);
+            *given = Given::Devices(1);
+            below.make("bcache", &layer);
+            layer
+        }
         "zfs" => {
             let fields = fields(frame, &ZFS, problems)?;
             let layer = Layer::Zfs(crate::zfs::read(frame, &fields, given, below, scope, problems)?);
@@ -181,12 +192,12 @@ pub(crate) fn read(
 /// Returns the layer's keys; a bare name (`- xfs`) has none.
 fn fields<'n>(frame: &Frame<'n>, table: &'static Table, problems: &mut Problems<'_>) -> Option<Fields<'n>> {
     match &frame.node.value {
-        Value::Text(_) if frame.node.span == frame.key_span => Fields::open(&EMPTY, table, problems),
+        Value::Text(_) if frame.node.span == frame.key_span => {
+            Some(Fields::none(frame.key_span, table, problems))
+        }
         _ => Fields::open(frame.node, table, problems),
     }
 }
-
-static EMPTY: Node = Node { span: crate::source::Span { start: 0, end: 0 }, value: Value::Null };
 
 fn filesystem(
     frame: &Frame<'_>,

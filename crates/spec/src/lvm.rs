@@ -1,4 +1,4 @@
-//! The lvm layer: the layout of a logical volume on its devices, and its cache.
+//! The lvm layer: the layout of a logical volume on its devices, and its cache. And bcache, whose cache is a volume of its own, too.
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
@@ -8,10 +8,12 @@ use crate::scope::Scope;
 use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::volume_manager::{
-    ATTACHES, CACHE, CACHE_KINDS, CACHE_MODES, CACHE_POLICIES, DETACHES, RAIDS, RESYNCS, WRITECACHE,
+    ATTACHES, BCACHE_MODES, CACHE, CACHE_KINDS, CACHE_MODES, CACHE_POLICIES, DETACHES, RAIDS, RESYNCS,
+    WRITECACHE,
 };
 use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout, Resync};
 use record::quantity::Bytes;
+use record::stack::{Bcache, BcacheMode};
 use record::volume::{Volume, VolumeKind};
 
 const STRIPE_BYTES: u64 = 64 << 10;
@@ -243,14 +245,94 @@ fn made(
     let attach = [Attach::Built, Attach::LaidOut].into_iter().find(|one| Some(one.name()) == attach);
     let detach = [Detach::Undo, Detach::Flush].into_iter().find(|one| Some(one.name()) == detach);
     let tag = tag(fields.get("tag"), scope, problems)?;
-    let volumes = beside(fields.get("on")?, below, scope, problems)?;
+    let volumes = beside(fields.get("on")?, LEAST_CACHE, below, scope, problems)?;
     let (attach, detach) = (attach.unwrap_or_default(), detach.unwrap_or_default());
     Some(LvmCache { volumes, tag, form, attach, detach })
 }
 
-/// Returns the names of the volumes for a cache.
+/// Reads bcache.
+pub(crate) fn bcache(
+    fields: &Fields<'_>,
+    below: &mut Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Bcache> {
+    let mode = match fields.get("mode") {
+        Some(node) => {
+            let word = value::choice(node, BCACHE_MODES, scope, problems)?;
+            BcacheMode::ALL.into_iter().find(|mode| mode.name() == word)?
+        }
+        None => BcacheMode::default(),
+    };
+    let block_bytes = match fields.get("block_size") {
+        Some(node) => Some(block_size(node, scope, problems)?),
+        None => None,
+    };
+    let bucket_bytes = match fields.get("bucket_size") {
+        Some(node) => bucket_size(node, scope, problems)?,
+        None => Bcache::BUCKET_BYTES,
+    };
+    let sequential_cutoff_bytes = match fields.get("sequential_cutoff") {
+        Some(node) => Some(sequential_cutoff(node, scope, problems)?),
+        None => None,
+    };
+    let writeback_percent = match fields.get("writeback_percent") {
+        Some(node) => {
+            let percent = value::integer(node, 0..=u64::from(Bcache::MOST_PERCENT), scope, problems)?;
+            Some(u8::try_from(percent).ok()?)
+        }
+        None => None,
+    };
+    let node = fields.get("cache")?;
+    let volumes = beside(node, bucket_bytes * Bcache::LEAST_BUCKETS, below, scope, problems)?;
+    let [cache] = volumes.as_slice() else {
+        problems
+            .add(node.span, format!("bcache has one cache, not {}{}", volumes.len(), scope.levels()))
+            .help("select one volume, e.g. `ssd[0]`; `lvm: { cache: ... }` takes several");
+        return None;
+    };
+    let cache = cache.clone();
+    Some(Bcache { cache, mode, block_bytes, bucket_bytes, sequential_cutoff_bytes, writeback_percent })
+}
+
+fn block_size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
+    let bytes = value::size(node, scope, problems)?;
+    if Bcache::BLOCK_BYTES.contains(&bytes) {
+        return Some(bytes);
+    }
+    problems
+        .add(node.span, format!("a block of {}{}", Bytes(bytes), scope.levels()))
+        .expected("512, 1024, 2048 or 4096 bytes");
+    None
+}
+
+fn bucket_size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
+    let bytes = value::size(node, scope, problems)?;
+    if bytes.is_power_of_two() && Bcache::BUCKETS.contains(&bytes) {
+        return Some(bytes);
+    }
+    problems
+        .add(node.span, format!("a bucket of {}{}", Bytes(bytes), scope.levels()))
+        .expected("a power of two from 64k to 16m");
+    None
+}
+
+/// The kernel keeps it in 32 bits.
+fn sequential_cutoff(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {
+    let bytes = value::bytes(node, 0, scope, problems)?;
+    if bytes <= u64::from(u32::MAX) {
+        return Some(bytes);
+    }
+    problems
+        .add(node.span, format!("a cutoff of {}{}", Bytes(bytes), scope.levels()))
+        .expected("less than 4g; 0: no stream bypasses the cache");
+    None
+}
+
+/// Returns the names of the volumes for a cache, which needs this many bytes of each at least.
 fn beside(
     node: &Node,
+    least: u64,
     below: &mut Below<'_>,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
@@ -258,11 +340,11 @@ fn beside(
     let volumes = below.select_beside(node, scope, problems)?;
     for volume in &volumes {
         if let VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } = volume.kind
-            && size_bytes < LEAST_CACHE
+            && size_bytes < least
         {
             problems
                 .add(node.span, format!("a cache does not fit on `{}` of {}", volume.name, Bytes(size_bytes)))
-                .expected(format!("volumes of at least {}", Bytes(LEAST_CACHE)));
+                .expected(format!("volumes of at least {}", Bytes(least)));
             return None;
         }
     }

@@ -79,6 +79,7 @@ impl Tools {
                 Layer::Lvm(_) => self.add(&["lvm", "dmsetup"]),
                 Layer::Md(_) => self.add(&["mdadm"]),
                 Layer::Luks(_) => self.add(&["cryptsetup", "dmsetup"]),
+                Layer::Bcache(_) => self.add(&["make-bcache", "wipefs"]),
                 Layer::Command(command) => {
                     let programs = command.up.iter().chain(&command.down).filter_map(|argv| argv.first());
                     self.0.extend(programs.cloned());

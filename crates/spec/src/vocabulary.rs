@@ -18,7 +18,7 @@ use limits::{BPS, IOPS, READ_BPS, READ_IOPS, WRITE_BPS, WRITE_IOPS};
 pub(crate) use nfs::NFS;
 pub(crate) use shape::{Shape, Table};
 use shape::{key, needed};
-use volume_manager::{LVM, MD};
+use volume_manager::{BCACHE, LVM, MD};
 pub(crate) use workload::{
     BONNIE, CACHES, COPIERS, COPIES, COPY_SYNC, ENGINES, LAYOUTS, ORDERS, PRESERVE, WORKLOAD,
 };
@@ -265,7 +265,7 @@ pub(crate) static REBUILDS: &[&str] = &["trial", "run"];
 
 /// Names of layers.
 pub(crate) static LAYERS: &[&str] =
-    &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "luks", "zfs", "nfs", "command", "knobs"];
+    &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "luks", "bcache", "zfs", "nfs", "command", "knobs"];
 
 /// One layer: a map with one of these keys.
 pub(crate) static LAYER: Table = Table {
@@ -287,6 +287,7 @@ pub(crate) static LAYER: Table = Table {
             Shape::Either(&[Shape::Map(&LUKS), Shape::Empty]),
             "An encrypted device: dm-crypt with LUKS2",
         ),
+        key("bcache", Shape::Map(&BCACHE), "A device with a faster one as its cache"),
         key("zfs", Shape::Either(&[Shape::Map(&ZFS), Shape::Empty]), "A ZFS pool and a dataset in it"),
         key(
             "nfs",
@@ -303,6 +304,8 @@ pub(crate) static LAYER: Table = Table {
         ("crypt", "write `luks`"),
         ("dmcrypt", "write `luks`"),
         ("luks2", "write `luks`"),
+        ("make-bcache", "write `bcache: { cache: ... }`"),
+        ("bcachefs", "not built in; use `command` with bcachefs format and mount"),
         ("raid", "write `md: { level: ... }` or `lvm: { raid: ... }`"),
         ("zpool", "write `zfs`"),
         ("openzfs", "write `zfs`"),

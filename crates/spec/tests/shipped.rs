@@ -189,10 +189,22 @@ fn encryption_cost_compares_luks_with_none_at_each_block_size() {
     assert_eq!(notes, Vec::<String>::new());
 }
 
+#[test]
+fn both_caches_are_measured_in_both_modes_beside_the_disk_without_one() {
+    let Loaded { plan, notes, .. } = loaded("cache-bcache-or-dm-cache.yaml");
+    let mut stacks: Vec<&str> = plan.cells.iter().map(|cell| cell.stack.name.as_str()).collect();
+    stacks.dedup();
+    let caches = ["dm-cache-writethrough", "dm-cache-writeback", "bcache-writethrough", "bcache-writeback"];
+    assert_eq!(stacks, [&["slow"], &caches[..]].concat());
+    assert_eq!(plan.cells.len(), 10);
+    assert_eq!(notes, Vec::<String>::new());
+}
+
 /// Experiments with emulated disks, of this machine or a guest, describe how to use real disks instead.
 #[test]
 fn field_cases_tell_what_to_write_for_real_disks() {
     for name in [
+        "cache-bcache-or-dm-cache.yaml",
         "compressing-file-system.yaml",
         "compression-trap.yaml",
         "encryption-cost.yaml",

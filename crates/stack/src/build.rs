@@ -12,6 +12,7 @@ use crate::act::directory::{MakeDir, UseLentDir};
 use crate::act::mkfs::{FormatLuks, Key, MadeFs, Mkfs, OpenLuks};
 use crate::act::mount::Mount;
 use crate::act::{Act, Doing};
+use crate::bcache::BcacheDevice;
 use crate::cache::Cache;
 use crate::error::{ActError, StackError, UndoError};
 use crate::journal::{Journal, Mark};
@@ -45,6 +46,8 @@ pub struct Built {
     pub pool: Option<Pool>,
     /// The LVM caches among its layers, from the bottom up.
     pub caches: Vec<Cache>,
+    /// The devices of bcache among its layers, from the bottom up.
+    pub bcaches: Vec<BcacheDevice>,
     /// The NFS export or mount in it, if there is one.
     pub nfs: Option<Remounted>,
     mark: Mark,
@@ -219,6 +222,7 @@ struct Builder<'a> {
     cancel: &'a AtomicBool,
     pool: Option<Pool>,
     caches: Vec<Cache>,
+    bcaches: Vec<BcacheDevice>,
     nfs: Option<Remounted>,
     /// The machine that mounts the export, if it is another one.
     client: Option<&'a NfsClient>,
@@ -241,6 +245,7 @@ impl<'a> Builder<'a> {
             cancel,
             pool: None,
             caches: Vec::new(),
+            bcaches: Vec::new(),
             nfs: None,
             client: None,
         }
@@ -248,9 +253,9 @@ impl<'a> Builder<'a> {
 
     /// The result of a build. After a failure, it undoes the half-built stack.
     fn finish(self, ground: Result<Ground, Stop>, mark: Mark, stack: &Stack) -> Result<Built, StackError> {
-        let Self { machine, journal, argv, settings, pool, caches, nfs, .. } = self;
+        let Self { machine, journal, argv, settings, pool, caches, bcaches, nfs, .. } = self;
         match ground {
-            Ok(ground) => Ok(Built { ground, argv, settings, pool, caches, nfs, mark }),
+            Ok(ground) => Ok(Built { ground, argv, settings, pool, caches, bcaches, nfs, mark }),
             Err(Stop::Failed(failed)) => Err(failed.undone(machine, journal, mark)),
             Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
                 Ok(_) => Err(StackError::Unbuildable { stack: stack.name.clone(), what }),
@@ -352,6 +357,7 @@ impl<'a> Builder<'a> {
                 Layer::Lvm(layer) => self.lvm(layer, &top)?,
                 Layer::Md(layer) => self.md(layer, &top)?,
                 Layer::Luks(layer) => self.luks(layer, &top)?,
+                Layer::Bcache(layer) => self.bcache(layer, &top)?,
             };
         }
         let ground = self.ground(&top)?;

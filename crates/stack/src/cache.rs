@@ -169,6 +169,7 @@ impl Cache {
     fn owed_bytes(&self, machine: &Machine<'_>) -> Option<u64> {
         match self.state(machine)? {
             CacheState::Cache(state) => state.dirty_blocks.checked_mul(state.block_bytes),
+            CacheState::Bcache(state) => Some(state.dirty_bytes),
             CacheState::Writecache(state) => {
                 // The status counts blocks, and only the table shows their size.
                 let ask = Invocation::new(Tool::Dmsetup).args(["table", &self.volume]);

@@ -6,6 +6,7 @@
 //! says why.
 
 mod act;
+mod bcache;
 mod build;
 mod cache;
 mod error;
@@ -27,6 +28,7 @@ mod throttle;
 mod volumes;
 
 pub use act::Act;
+pub use bcache::BcacheDevice;
 pub use build::nfs::mount;
 pub use build::{Built, NfsClient, NfsSource, Remounted, build, build_unless, serve};
 pub use cache::Cache;

@@ -148,7 +148,7 @@ fn write_until_it_owes(device: &Path, cache: &Cache, machine: &Machine<'_>) {
     let owes = || match cache.state(machine) {
         Some(CacheState::Cache(state)) => state.dirty_blocks > 0,
         Some(CacheState::Writecache(state)) => state.free_blocks < state.blocks,
-        None => false,
+        Some(CacheState::Bcache(_)) | None => false,
     };
     for _ in 0..PASSES {
         small(device, Direction::Write, LAST);

@@ -105,6 +105,9 @@ impl Foreign {
         let command = |devices: Value| json!({ "act": "command_up", "devices": devices, "up": [], "down": [["touch", self.at("ran")]] });
         let luks = json!({ "cipher": "aes-xts-plain64", "key_bits": 512, "sector_bytes": 512,
             "no_read_workqueue": false, "no_write_workqueue": false });
+        let bcache = json!({ "cache": "ssd", "mode": "writeback", "block_bytes": null, "bucket_bytes": 524288,
+            "sequential_cutoff_bytes": null, "writeback_percent": null });
+        let member = |device: &Value| json!({ "device": device, "uuid": UUID });
         let group = self.at("diskproof-test-hostile");
         let target = self.bench.state_dir().join("mnt");
         vec![
@@ -144,6 +147,10 @@ impl Foreign {
             json!({ "act": "format_luks", "device": made, "uuid": UUID, "layer": luks }),
             json!({ "act": "open_luks", "name": "home", "device": backing, "uuid": UUID, "layer": luks }),
             json!({ "act": "open_luks", "name": "diskproof-test-somebody", "device": made, "uuid": UUID, "layer": luks }),
+            json!({ "act": "format_bcache", "backing": backing, "cache": crossed, "set": UUID, "layer": bcache }),
+            json!({ "act": "format_bcache", "backing": by_path, "cache": made, "set": UUID, "layer": bcache }),
+            json!({ "act": "start_bcache", "backing": member(&backing), "cache": member(&by_path), "set": UUID, "layer": bcache }),
+            json!({ "act": "start_bcache", "backing": member(&crossed), "cache": member(&made), "set": UUID, "layer": bcache }),
             json!({ "act": "set_arc_max", "path": self.at("file"), "stats": self.at("etab"), "before": 0,
                 "limit_before": 1, "after": 2 }),
             json!({ "act": "start_zfs_fuse", "pid_file": self.at("file"), "arc_mib": null, "cgroup_procs": null }),

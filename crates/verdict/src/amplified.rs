@@ -167,6 +167,9 @@ fn has_parity(facts: &Facts<'_>) -> bool {
 
 /// What an array writes besides the data: parity if it also reads, since a mirror reads nothing for a write.
 fn by_array(facts: &Facts<'_>) -> &'static str {
+    if !facts.cell.stack.beside.is_empty() {
+        return "what the cache writes on its own device, or copies between the devices";
+    }
     let nodes = &facts.trial.topology.nodes;
     let arrays: Vec<&BlockNode> =
         nodes.iter().filter(|n| n.depth == 0 && matches!(n.kind, BlockKind::Composite { .. })).collect();

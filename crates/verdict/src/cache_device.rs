@@ -1,8 +1,8 @@
-//! The work of an LVM cache in a trial, by its own counters: their difference between just before and just after the load, with its
+//! The work of a cache on another device, of LVM or of bcache, in a trial, by its own counters: their difference between just before and just after the load, with its
 //! ramp.
 
 use crate::span::float;
-use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache};
+use record::lvm_cache::{BcacheState, CacheRecord, CacheState, DmCache, DmWritecache};
 use record::trial::TrialRecord;
 
 /// dm-cache in one trial.
@@ -102,6 +102,56 @@ impl WritecacheUse {
             full_before: full(before),
             full_after: full(after),
         })
+    }
+}
+
+/// bcache in one trial. It counts reads only.
+#[derive(Debug, Clone)]
+pub(crate) struct BcacheUse {
+    pub(crate) hits: f64,
+    /// Reads that the backing device served, and that went to the cache.
+    pub(crate) misses: f64,
+    /// Reads that the backing device served, and that bypassed the cache.
+    pub(crate) bypassed: f64,
+    /// Bytes that were read or written past the cache.
+    pub(crate) bypassed_bytes: f64,
+    pub(crate) dirty_before_bytes: f64,
+    pub(crate) dirty_after_bytes: f64,
+    pub(crate) mode: String,
+}
+
+impl BcacheUse {
+    /// The counters of the topmost one that was examined before and after; `None` also if its counters fell: then it is another one.
+    pub(crate) fn of(trial: &TrialRecord) -> Option<Self> {
+        let both = |record: &CacheRecord| match (&record.before, &record.after) {
+            (Some(CacheState::Bcache(before)), Some(CacheState::Bcache(after))) => {
+                Self::between(before, after)
+            }
+            _ => None,
+        };
+        trial.caches.iter().rev().find_map(both)
+    }
+
+    fn between(before: &BcacheState, after: &BcacheState) -> Option<Self> {
+        let grown = |of: fn(&BcacheState) -> u64| of(after).checked_sub(of(before)).map(float);
+        Some(Self {
+            hits: grown(|c| c.hits)? + grown(|c| c.bypass_hits)?,
+            misses: grown(|c| c.misses)?,
+            bypassed: grown(|c| c.bypass_misses)?,
+            bypassed_bytes: grown(|c| c.bypassed_bytes)?,
+            dirty_before_bytes: float(before.dirty_bytes),
+            dirty_after_bytes: float(after.dirty_bytes),
+            mode: after.mode.clone(),
+        })
+    }
+
+    pub(crate) fn reads(&self) -> f64 {
+        self.hits + self.misses + self.bypassed
+    }
+
+    /// The share of the reads that the cache served.
+    pub(crate) fn read_share(&self) -> Option<f64> {
+        share(self.hits, self.reads())
     }
 }
 

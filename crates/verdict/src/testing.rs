@@ -123,9 +123,12 @@ impl Truth {
             Layer::Btrfs(_) => "btrfs".to_owned(),
             Layer::Filesystem(f) => f.kind.name().to_owned(),
             Layer::Zfs(_) => "zfs".to_owned(),
-            Layer::Command(_) | Layer::Knobs(_) | Layer::Luks(_) | Layer::Lvm(_) | Layer::Md(_) => {
-                "ext4".to_owned()
-            }
+            Layer::Bcache(_)
+            | Layer::Command(_)
+            | Layer::Knobs(_)
+            | Layer::Luks(_)
+            | Layer::Lvm(_)
+            | Layer::Md(_) => "ext4".to_owned(),
             Layer::Nfs(_) => "nfs4".to_owned(),
         };
         let cell = Cell {

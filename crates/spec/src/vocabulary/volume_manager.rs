@@ -1,4 +1,4 @@
-//! Keys of the `lvm` and `md` layers.
+//! Keys of the `lvm`, `md` and `bcache` layers.
 
 use super::shape::{Shape, Table, key, needed};
 
@@ -121,6 +121,52 @@ pub(crate) static MD: Table = Table {
     ],
 };
 
+/// bcache.
+pub(crate) static BCACHE: Table = Table {
+    what: "`bcache`",
+    keys: &[
+        key("on", Shape::Texts, "The volume that is cached; only in the first layer"),
+        needed("cache", Shape::Texts, "The volume that the cache lies on, beside that of `on`"),
+        key(
+            "mode",
+            Shape::Choice(BCACHE_MODES),
+            "What it does with writes; none: it caches nothing (default: writethrough)",
+        ),
+        key(
+            "block_size",
+            Shape::Size,
+            "Smallest request of the device, 512 to 4096 (default: the larger logical block size of both volumes)",
+        ),
+        key(
+            "bucket_size",
+            Shape::Size,
+            "Bytes that the cache allocates at a time, a power of two from 64k to 16m (default: 512k)",
+        ),
+        key(
+            "sequential_cutoff",
+            Shape::Size,
+            "A sequential stream bypasses the cache from this many bytes on; 0: never (default: the kernel's, 4m)",
+        ),
+        key(
+            "writeback_percent",
+            Shape::Integer,
+            "Percent of the cache kept dirty by slow write-back, 0 to 40; 0: full speed (default: the kernel's, 10)",
+        ),
+    ],
+    instead: &[
+        ("cache_mode", "write `mode`"),
+        ("block", "write `block_size`"),
+        ("bucket", "write `bucket_size`"),
+        ("chunk_size", "write `bucket_size`"),
+        ("ssd", "write `cache`"),
+        ("backing", "write `on`"),
+        ("kind", "bcache has one kind of cache; `lvm: { cache: ... }` has two"),
+        ("detach", "it is flushed and detached when its stack is taken down"),
+        ("attach", "it is attached when its stack is built"),
+    ],
+};
+
+pub(crate) static BCACHE_MODES: &[&str] = &["writethrough", "writeback", "writearound", "none"];
 pub(crate) static RAIDS: &[&str] = &["raid1", "raid10"];
 pub(crate) static RAID_LEVELS: &[&str] = &["raid0", "raid1", "raid10"];
 pub(crate) static RESYNCS: &[&str] = &["wait", "skip"];

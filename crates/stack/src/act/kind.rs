@@ -2,6 +2,7 @@
 
 use super::arc::SetArcMax;
 use super::backing_file::WriteBackingFile;
+use super::bcache::{FormatBcache, StartBcache};
 use super::cgroup::{EnableController, MakeCgroup, SetThrottle};
 use super::command::CommandUp;
 use super::directory::{KeepLentDir, LendDir, MakeDir, UseLentDir};
@@ -79,6 +80,10 @@ acts! {
     FormatLuks = "format_luks",
     /// Opens the encrypted device.
     OpenLuks = "open_luks",
+    /// Writes the superblocks of bcache.
+    FormatBcache = "format_bcache",
+    /// Starts bcache.
+    StartBcache = "start_bcache",
     /// Limits ARC.
     SetArcMax = "set_arc_max",
     /// Starts zfs-fuse.

@@ -2,6 +2,7 @@
 
 pub(crate) mod arc;
 pub(crate) mod backing_file;
+pub(crate) mod bcache;
 mod btrfs_copies;
 pub(crate) mod cgroup;
 pub(crate) mod command;

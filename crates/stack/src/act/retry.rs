@@ -41,7 +41,7 @@ pub(super) fn until<T, E>(
 }
 
 /// Whether it is mounted or a device is stacked on it: the kernel grants exclusive use only once.
-fn is_taken(node: &Path) -> bool {
+pub(super) fn is_taken(node: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
     matches!(rustix::fs::open(node, flags, Mode::empty()), Err(rustix::io::Errno::BUSY))
 }

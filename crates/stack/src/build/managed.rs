@@ -1,11 +1,13 @@
-//! Builds logical volumes and md arrays.
+//! Builds logical volumes, md arrays and bcache.
 
 use super::{Builder, Stop, Top, Under};
 use crate::act::Act;
+use crate::act::bcache::FormatBcache;
 use crate::act::device_ref::DeviceRef;
 use crate::act::lvm::{ChangeGroup, MakeGroup};
 use crate::act::lvm_command::Pv;
 use crate::act::md::{MakeArray, free_number, in_sync};
+use crate::bcache::BcacheDevice;
 use crate::cache::Cache;
 use crate::error::ActError;
 use crate::layer::{lvm, md};
@@ -14,6 +16,8 @@ use crate::volumes::Failed;
 use host::{Invocation, Tool};
 use record::lvm::{Lvm, Resync};
 use record::md::Md;
+use record::printable::Shown as _;
+use record::stack::Bcache;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -79,6 +83,27 @@ impl Builder<'_> {
         if layer.resync == Some(Resync::Wait) {
             self.wait("wait for the resync", |builder| Ok(in_sync(builder.machine, number)))?;
         }
+        self.made_device(node, false)
+    }
+
+    /// Builds bcache on a device and another one as its cache.
+    pub(super) fn bcache(&mut self, layer: &Bcache, top: &Top) -> Result<Top, Stop> {
+        let beside = self.beside(std::slice::from_ref(&layer.cache))?;
+        let ([backing], [cache]) = (top.devices.as_slice(), beside.as_slice()) else {
+            let what = format!("bcache takes one device and one cache, and has {}", top.devices.len());
+            return Err(Stop::Unbuildable(what));
+        };
+        let (backing, cache, set) = (backing.clone(), cache.clone(), self.new_uuid()?);
+        let format = FormatBcache { backing, cache, set, layer: layer.clone() };
+        self.hand_over();
+        self.perform(&Act::FormatBcache(format.clone()))?;
+        let start = format.start().map_err(Failed::at(format.to_string()))?;
+        self.perform(&Act::StartBcache(start.clone()))?;
+        let node = start.node(self.machine).ok_or_else(|| {
+            Stop::Unbuildable(format!("the device on {} is gone", start.backing.device.path.shown()))
+        })?;
+        let name = node.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.bcaches.push(BcacheDevice { name, dir: start.dir(self.machine) });
         self.made_device(node, false)
     }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, unused_imports, reason = "each test binary uses its part of it")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
 
+mod bcache;
 mod bench;
 mod faults;
 mod luks;
@@ -9,6 +10,7 @@ mod managed;
 mod nfs;
 mod scenario;
 
+pub(crate) use bcache::{bcache, bcache_dir, cached_by_bcache, is_cached_as_asked};
 pub(crate) use bench::{Bench, Hook, chain, name};
 pub(crate) use faults::{Fault, Matrix, asked_for_all, stands_and_falls};
 pub(crate) use luks::{encrypted, is_encrypted_as_asked, luks};

@@ -1,6 +1,6 @@
-//! Claims about LVM caches: their hits, their misses, and whether they were still filling.
+//! Claims about LVM caches and bcache: their hits, their misses, and whether they were still filling.
 
-use crate::cache_device::{CacheUse, WritecacheUse};
+use crate::cache_device::{BcacheUse, CacheUse, WritecacheUse};
 use crate::detected::{Detected, WORTH_SAYING, evidence};
 use crate::facts::Facts;
 use crate::figures::{bytes, percent, with_unit};
@@ -21,7 +21,7 @@ const ENOUGH: f64 = 50.0;
 /// The cache served requests.
 pub(super) fn served(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
-    let cache = CacheUse::of(facts.trial)?;
+    let Some(cache) = CacheUse::of(facts.trial) else { return served_by_bcache(facts) };
     let share = cache.both_share()?;
     if share < WORTH_SAYING || misses(&cache, facts) {
         return None;
@@ -62,7 +62,7 @@ pub(super) fn served(scene: &Scene<'_>) -> Option<Detected> {
 /// The cache missed nearly all requests.
 pub(super) fn missed(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
-    let cache = CacheUse::of(facts.trial)?;
+    let Some(cache) = CacheUse::of(facts.trial) else { return missed_by_bcache(facts) };
     if !misses(&cache, facts) {
         return None;
     }
@@ -136,6 +136,100 @@ pub(super) fn write_cache(scene: &Scene<'_>) -> Option<Detected> {
         remedy: "For the rate that lasts, write several times what the cache holds (a longer trial, or a smaller cache)."
             .to_owned(),
     })
+}
+
+/// bcache served reads, or kept writes for later.
+fn served_by_bcache(facts: &Facts<'_>) -> Option<Detected> {
+    let cache = BcacheUse::of(facts.trial)?;
+    let reads = cache.read_share().filter(|_| cache.reads() >= ENOUGH).unwrap_or(0.0);
+    let kept = kept_by_bcache(&cache, facts);
+    if reads < PART && kept < WORTH_SAYING {
+        return None;
+    }
+    // A miss goes to the cache, so that a repeated read will hit.
+    let filling = cache.misses >= PART * cache.reads().max(1.0);
+    let lasting = match (filling, kept >= WORTH_SAYING) {
+        (true, _) => " The cache was still filling, so this rate does not last.",
+        (false, true) => " Writes at this rate don't last: the backing device still has to take them.",
+        (false, false) => "",
+    };
+    Some(Detected {
+        claim: Claim::ServedFromCacheDevice,
+        severity: if lasting.is_empty() { Severity::Note } else { Severity::Caveat },
+        strength: reads.max(kept),
+        evidence: bcache_counters(&cache, facts),
+        text: format!("{}.{lasting}", of_bcache(&cache, facts)),
+        remedy: if filling {
+            filling_remedy(facts)
+        } else {
+            "The figure holds for requests that repeat as these do, on data that fits in the cache. For the backing device's own \
+             speed, measure a stack without the cache, or with mode: none; for writes that last, write several times what the cache \
+             holds."
+                .to_owned()
+        },
+    })
+}
+
+/// bcache served nearly no reads, and kept no writes.
+fn missed_by_bcache(facts: &Facts<'_>) -> Option<Detected> {
+    let cache = BcacheUse::of(facts.trial)?;
+    let share = cache.read_share()?;
+    let caches = cache.mode != "none";
+    if !caches || cache.reads() < ENOUGH || share >= PART || kept_by_bcache(&cache, facts) >= WORTH_SAYING {
+        return None;
+    }
+    let why = if cache.bypassed >= (1.0 - PART) * cache.reads() {
+        "Most of them bypassed the cache: as a sequential stream (sequential_cutoff), or because the cache was slow at that moment \
+         (congested_read_threshold_us)"
+    } else {
+        "Their data went to the cache, which costs time on both devices"
+    };
+    Some(Detected {
+        claim: Claim::CacheMissed,
+        severity: Severity::Caveat,
+        strength: 1.0 - share,
+        evidence: bcache_counters(&cache, facts),
+        text: format!("{}. {why}. So the figure is the backing device's.", of_bcache(&cache, facts)),
+        remedy: "To see what the cache gains, use small random requests that repeat, on data that fits in the cache and on a stack \
+                 that stays up over the rounds (rebuild: run), and set sequential_cutoff: 0 to have streams cached, too."
+            .to_owned(),
+    })
+}
+
+/// The share of the bytes written that only the cache had after the load, of those that it did not have before.
+fn kept_by_bcache(cache: &BcacheUse, facts: &Facts<'_>) -> f64 {
+    let kept = (cache.dirty_after_bytes - cache.dirty_before_bytes).max(0.0);
+    if facts.write.asked > 0.0 { (kept / facts.write.asked).min(1.0) } else { 0.0 }
+}
+
+fn of_bcache(cache: &BcacheUse, facts: &Facts<'_>) -> String {
+    let reads =
+        cache.read_share().map(|share| format!("it served {} of {:.0} reads", percent(share), cache.reads()));
+    let writes = (facts.write.asked > 0.0).then(|| {
+        let [after, asked] = [cache.dirty_after_bytes, facts.write.asked].map(bytes);
+        format!("{after} of data was not on the backing device yet when the load ended, of {asked} written")
+    });
+    let sides: Vec<String> = reads.into_iter().chain(writes).collect();
+    format!(
+        "bcache in mode {}: {}; {} bypassed the cache",
+        record::printable::printable(&cache.mode),
+        sides.join(", and "),
+        bytes(cache.bypassed_bytes)
+    )
+}
+
+fn bcache_counters(cache: &BcacheUse, facts: &Facts<'_>) -> BTreeMap<String, f64> {
+    evidence([
+        ("cache_read_share", cache.read_share()),
+        ("cache_reads", Some(cache.reads())),
+        ("cache_read_hits", Some(cache.hits)),
+        ("cache_bypassed_reads", Some(cache.bypassed)),
+        ("cache_bypassed_bytes", Some(cache.bypassed_bytes)),
+        ("cache_dirty_before_bytes", Some(cache.dirty_before_bytes)),
+        ("cache_dirty_after_bytes", Some(cache.dirty_after_bytes)),
+        ("write_asked_bytes", Some(facts.write.asked)),
+        ("data_bytes", Some(facts.data_bytes())),
+    ])
 }
 
 /// The data that the origin lacked when the load ended, and the time to write it back.

@@ -146,7 +146,8 @@ fn plain(layer: &Layer) -> bool {
         Layer::Btrfs(b) => {
             b.compress.is_none() && matches!(b.data, BtrfsProfile::Single | BtrfsProfile::Raid0)
         }
-        Layer::Command(_)
+        Layer::Bcache(_)
+        | Layer::Command(_)
         | Layer::Knobs(_)
         | Layer::Luks(_)
         | Layer::Lvm(_)

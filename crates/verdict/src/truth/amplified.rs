@@ -148,6 +148,10 @@ fn arrays_below() {
     let parity = array(vec![filesystem(FsKind::Ext4)], |s, d| member(s, d, 1.0, 1.0));
     assert!(text(&parity).contains("became 2.20 bytes"), "{}", text(&parity));
     assert!(text(&parity).contains("parity of the array below"), "{}", text(&parity));
+    // A cache, through which each write reaches both devices.
+    let mut cached = array(vec![filesystem(FsKind::Ext4)], |s, d| member(s, d, 1.0, 0.0));
+    cached.cell.stack.beside = cached.cell.stack.volumes.split_off(1);
+    assert!(text(&cached).contains("The others are") && text(&cached).contains("what the cache writes"));
 }
 
 #[test]

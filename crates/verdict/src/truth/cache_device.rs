@@ -1,9 +1,9 @@
-//! LVM caches, by their own counters.
+//! LVM caches and bcache, by their own counters.
 
 use super::{claims, judged};
 use crate::testing::{MIB, Truth};
 use record::finding::{Claim, Severity};
-use record::lvm_cache::{CacheRecord, CacheState, DmCache, DmWritecache, Flushed};
+use record::lvm_cache::{BcacheState, CacheRecord, CacheState, DmCache, DmWritecache, Flushed};
 use record::stack::{Filesystem, FsKind, Layer, Rebuild};
 use record::workload::Rw;
 
@@ -153,4 +153,75 @@ fn what_a_cache_owed_is_paid_in_time() {
     for nothing in [Some(0), None] {
         assert!(!claims(&of_a_flush(nothing, 10.0)).contains(&Claim::CacheOwed));
     }
+}
+
+/// bcache that read these, each of 16 KiB, and has this much that its backing device lacks, of 64 MiB written where it writes.
+fn bcache(mode: &str, hits: u64, misses: u64, bypassed: u64, dirty: u64) -> Truth {
+    let mut t = cached(Rw::Randread, 16 << 10, hits, misses + bypassed, 0);
+    let state = |more: bool| {
+        let of = |count| EARLIER + if more { count } else { 0 };
+        CacheState::Bcache(BcacheState {
+            hits: of(hits),
+            misses: of(misses),
+            bypass_hits: EARLIER,
+            bypass_misses: of(bypassed),
+            bypassed_bytes: of(bypassed) * (16 << 10),
+            dirty_bytes: if more { dirty } else { 0 },
+            mode: mode.to_owned(),
+        })
+    };
+    let (before, after) = (Some(state(false)), Some(state(true)));
+    t.trial.caches = vec![CacheRecord { volume: "bcache0".to_owned(), before, after, flushed: None }];
+    t
+}
+
+#[test]
+fn what_bcache_served_is_a_note_and_while_it_fills_a_caveat() {
+    let (claim, severity, text, _) = found(&bcache("writethrough", 9500, 500, 0, 0));
+    assert_eq!((claim, severity), (Claim::ServedFromCacheDevice, Severity::Note));
+    assert!(text.starts_with("bcache in mode writethrough: it served 95 % of 10000 reads;"), "{text}");
+    let (claim, severity, text, remedy) = found(&bcache("writethrough", 5000, 5000, 0, 0));
+    assert_eq!((claim, severity), (Claim::ServedFromCacheDevice, Severity::Caveat));
+    assert!(text.contains("still filling"), "{text}");
+    assert!(remedy.contains("Every trial begins with an empty cache"), "{remedy}");
+}
+
+#[test]
+fn what_bypasses_bcache_or_misses_it_is_the_backing_devices_figure() {
+    let (claim, severity, text, remedy) = found(&bcache("writeback", 10, 10, 9980, 0));
+    assert_eq!((claim, severity), (Claim::CacheMissed, Severity::Caveat));
+    assert!(
+        text.contains("0.1 % of 10000 reads") && text.contains("bypassed the cache: as a sequential"),
+        "{text}"
+    );
+    assert!(remedy.contains("sequential_cutoff: 0"), "{remedy}");
+    let (claim, _, text, _) = found(&bcache("writethrough", 10, 9990, 0, 0));
+    assert_eq!(claim, Claim::CacheMissed);
+    assert!(text.contains("costs time on both devices"), "{text}");
+    assert!(!claims(&bcache("none", 0, 0, 10_000, 0)).iter().any(|c| OURS.contains(c)), "as asked");
+}
+
+#[test]
+fn what_bcache_keeps_of_writes_is_said() {
+    let mut t = bcache("writeback", 0, 0, 0, 32 * MIB);
+    t.asked(0, 64 * MIB);
+    t.device_write = 64 * MIB;
+    let (claim, severity, text, _) = found(&t);
+    assert_eq!((claim, severity), (Claim::ServedFromCacheDevice, Severity::Caveat));
+    assert!(
+        text.contains(
+            "32 MiB of data was not on the backing device yet when the load ended, of 64 MiB written"
+        )
+    );
+    assert!(text.contains("Writes at this rate don't last"), "{text}");
+}
+
+#[test]
+fn bcache_that_was_made_anew_or_not_seen_claims_nothing() {
+    let mut t = bcache("writethrough", 9500, 500, 0, 0);
+    let record = &mut t.trial.caches[0];
+    std::mem::swap(&mut record.before, &mut record.after);
+    assert!(!claims(&t).iter().any(|c| OURS.contains(c)), "another one");
+    t.trial.caches[0].before = None;
+    assert!(!claims(&t).iter().any(|c| OURS.contains(c)), "nobody looked");
 }

@@ -1,0 +1,258 @@
+//! bcache, in a kernel that has it: built, loaded, taken down; at every moment a step fails or the process is killed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on panics")]
+
+mod support;
+
+use device::{Candidate, ClaimBook, Place, Word};
+use diskproof_stack::{Built, Journal, NoHooks, Volumes, build, undo_run};
+use record::stack::{BcacheMode, FsKind, Layer, Rebuild, Stack};
+use record::volume::{Limits, Volume, VolumeKind};
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use support::{
+    Bench, Fault, Hook, Matrix, asked_for_all, bcache, bcache_dir, cached_by_bcache, chain, emulated,
+    is_cached_as_asked, simple, stands_and_falls,
+};
+use testkit::{exclusive, is_root};
+
+const MIB: usize = 1 << 20;
+
+/// The first alone performs both acts, and with `DISKPROOF_TEST_FAULTS=all` all are tried: a guest is slow.
+const BCACHE: Matrix = Matrix {
+    scenarios: |_| {
+        let all = cached_by_bcache();
+        let tried = if asked_for_all() { all.len() } else { 1 };
+        all.into_iter().take(tried).collect()
+    },
+    child: "lab_bcache_child_that_dies",
+    acts: &["format_bcache", "start_bcache"],
+    failures_every: 1,
+};
+/// What the matrix of one must at least hold.
+const FEWEST_FAULTS: usize = 10;
+
+#[test]
+fn lab_bcache_any_step_may_fail() {
+    BCACHE.run(Fault::Fail, FEWEST_FAULTS);
+}
+
+#[test]
+fn lab_bcache_any_moment_may_be_the_last() {
+    BCACHE.run(Fault::Kill, FEWEST_FAULTS);
+}
+
+/// Also while make-bcache runs, which then outlives us for a moment, and while the kernel stops its devices.
+#[test]
+fn lab_bcache_any_instant_may_be_the_last() {
+    BCACHE.kill_at_instants(&["bcache-ext4"], 8);
+}
+
+/// Not a test by itself: the process that is killed. Does nothing when run with the others.
+#[test]
+fn lab_bcache_child_that_dies() {
+    BCACHE.die_if_told();
+}
+
+/// Each once, without faults.
+#[test]
+fn lab_bcache_every_stack_stands_and_falls() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    stands_and_falls(|_| cached_by_bcache(), is_cached_as_asked);
+}
+
+fn stack(volumes: Vec<Volume>, beside: Vec<Volume>, layers: Vec<Layer>) -> Stack {
+    Stack { name: "bcache".to_owned(), volumes, beside, layers, rebuild: Rebuild::Trial }
+}
+
+fn on_files(limits: Limits, mode: BcacheMode) -> Stack {
+    let mut beside = emulated(1, 64, Limits::default());
+    beside[0].name = "ssd".to_owned();
+    stack(emulated(1, 48, limits), beside, vec![Layer::Bcache(bcache(mode))])
+}
+
+/// Builds a stack, and passes it to a test.
+fn with_built<T>(
+    bench: &Bench,
+    stack: &Stack,
+    test: impl FnOnce(&diskproof_stack::Machine<'_>, Journal, Volumes, Built) -> T,
+) -> T {
+    let (state_dir, hook) = (bench.state_dir(), Hook::count());
+    let machine = bench.machine(&state_dir, &hook);
+    let mut journal = Journal::open(&machine, &bench.run).unwrap();
+    let never = AtomicBool::new(false);
+    let all: Vec<Volume> = stack.all_volumes().cloned().collect();
+    let volumes = Volumes::provide(&machine, &mut journal, &all, &mut |_, _| {}, &never)
+        .unwrap_or_else(|error| panic!("{}", chain(&error)));
+    let built = build(&machine, &mut journal, &volumes, stack).unwrap_or_else(|e| panic!("{}", chain(&e)));
+    test(&machine, journal, volumes, built)
+}
+
+fn node(built: &Built) -> PathBuf {
+    let Place::Block(node) = built.ground.place().clone() else { panic!("a block device") };
+    node
+}
+
+/// The node of a device below, by its name in sysfs.
+fn below() -> Vec<PathBuf> {
+    let slaves = std::fs::read_dir(bcache_dir().parent().unwrap().join("slaves")).unwrap().flatten();
+    let mut all: Vec<PathBuf> = slaves.map(|entry| Path::new("/dev").join(entry.file_name())).collect();
+    all.sort();
+    all
+}
+
+/// What only the cache had lies on the backing device after the undo.
+#[test]
+fn lab_bcache_the_undo_writes_dirty_data_back() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("bcache-dirty");
+    let before = bench.state();
+    let stack = on_files(Limits::default(), BcacheMode::Writeback);
+    with_built(&bench, &stack, |machine, mut journal, volumes, built| {
+        let noise: Vec<u8> = (0..8 * MIB).map(|at| u8::try_from(at * 31 % 251).unwrap()).collect();
+        let mut device = File::options().write(true).open(node(&built)).unwrap();
+        device.write_all(&noise).unwrap();
+        device.sync_all().unwrap();
+        drop(device);
+        let dirty = std::fs::read_to_string(bcache_dir().join("dirty_data")).unwrap();
+        eprintln!("dirty before the undo: {}", dirty.trim());
+        assert_ne!(dirty.trim(), "0.0k", "nothing to write back");
+        let devices = below();
+        built.undo(machine, &mut journal).unwrap_or_else(|error| panic!("{}", chain(&error)));
+        let lies = devices.iter().any(|path| {
+            let mut device = File::open(path).unwrap();
+            let mut found = vec![0; noise.len()];
+            device.seek(SeekFrom::Start(record::stack::Bcache::DATA_OFFSET)).unwrap();
+            device.read_exact(&mut found).unwrap();
+            found == noise
+        });
+        assert!(lies, "none of {devices:?} has the data");
+        drop(volumes);
+        journal.undo_all(machine).unwrap();
+    });
+    assert_eq!(before.diff(&bench.state()), "");
+}
+
+/// A device that somebody uses stays, in the journal too, and goes when it is free.
+#[test]
+fn lab_bcache_a_device_in_use_is_busy_and_then_goes() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("bcache-busy");
+    let before = bench.state();
+    let stack = on_files(Limits::default(), BcacheMode::Writethrough);
+    with_built(&bench, &stack, |machine, mut journal, volumes, built| {
+        let node = node(&built);
+        let user = File::open(&node).unwrap();
+        let error = built.undo(machine, &mut journal).unwrap_err();
+        assert!(chain(&error).contains("busy") && chain(&error).contains("held by"), "{}", chain(&error));
+        assert!(node.exists());
+        drop((user, volumes, journal));
+    });
+    for _ in 0..2 {
+        undo_run(&bench.machine(&bench.state_dir(), &NoHooks), &bench.run).unwrap();
+        assert_eq!(before.diff(&bench.state()), "");
+    }
+}
+
+/// Requests per second of 4 KiB at random on a device, by fio in the cgroup that has the limits.
+fn rate(procs: &Path, device: &Path, rw: &str) -> f64 {
+    let output = Command::new("sh")
+        .args(["-c", "echo 0 >\"$1\" && shift && exec \"$@\"", "sh"])
+        .arg(procs)
+        .arg("fio")
+        .args(["--name=x", "--bs=4k", "--iodepth=16", "--ioengine=libaio", "--direct=1", "--size=32m"])
+        .args(["--time_based", "--runtime=5", "--output-format=terse", "--terse-version=3"])
+        .arg(format!("--rw={rw}"))
+        .arg(format!("--filename={}", device.to_str().unwrap()))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said} {}", String::from_utf8_lossy(&output.stderr));
+    // fio's manual, "Terse output": reads and writes per second
+    let field = if rw == "randread" { 7 } else { 48 };
+    said.trim().split(';').nth(field).unwrap().parse().unwrap()
+}
+
+/// What a load reads past a cache that has nothing of it, and writes through it, is charged to who asked.
+#[test]
+fn lab_bcache_the_limits_of_a_volume_hold_for_what_the_load_asks() {
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("bcache-limits");
+    let before = bench.state();
+    let limits = Limits { read_iops: Some(100), write_iops: Some(100), ..Limits::default() };
+    for mode in [BcacheMode::None, BcacheMode::Writethrough, BcacheMode::Writearound] {
+        let stack = on_files(limits, mode);
+        with_built(&bench, &stack, |machine, mut journal, volumes, built| {
+            let procs = volumes.throttle().unwrap().cgroup_procs;
+            for rw in ["randread", "randwrite"] {
+                let rate = rate(&procs, &node(&built), rw);
+                eprintln!("{}, {rw}: {rate} a second", mode.name());
+                // a read may hit what was read or written before
+                let most = if rw == "randread" && mode != BcacheMode::None { f64::MAX } else { 110.0 };
+                assert!((90.0..=most).contains(&rate), "{rw}: {rate} a second on a volume of 100");
+            }
+            built.undo(machine, &mut journal).unwrap();
+            drop(volumes);
+            journal.undo_all(machine).unwrap();
+        });
+    }
+    assert_eq!(before.diff(&bench.state()), "");
+}
+
+/// Disks keep what was written on them, so superblocks of ours must go from there by what they say of themselves.
+#[test]
+fn lab_bcache_claimed_disks_are_blank_again() {
+    const IDS: [&str; 2] = ["virtio-killed1", "virtio-killed2"];
+    if !is_root() || IDS.iter().any(|id| !Path::new("/dev/disk/by-id").join(id).exists()) {
+        eprintln!("skipped: needs root and the guest's disks");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("bcache-claimed");
+    bench.state();
+    let mut book = ClaimBook::open(&bench.state_dir()).unwrap();
+    for id in IDS {
+        let word = Word { overwrite_data: true, unseen_processes: true, ..Word::default() };
+        book.claim(&Candidate::by_id(&bench.roots, id).unwrap(), word).unwrap();
+    }
+    drop(book);
+    let disk =
+        |name: &str, id: &str| Volume { name: name.to_owned(), kind: VolumeKind::Disk { id: id.to_owned() } };
+    let layers = vec![Layer::Bcache(bcache(BcacheMode::Writeback)), simple(FsKind::Ext4)];
+    let stack = stack(vec![disk("hdd", IDS[0])], vec![disk("ssd", IDS[1])], layers);
+    // the second time the guard must find nothing of the first
+    for round in 0..2 {
+        with_built(&bench, &stack, |_, journal, volumes, built| {
+            let Place::Directory(dir) = built.ground.place().clone() else { panic!("a directory") };
+            std::fs::write(dir.join("file"), vec![7; MIB]).unwrap();
+            drop((journal, volumes));
+        });
+        for _ in 0..2 {
+            undo_run(&bench.machine(&bench.state_dir(), &NoHooks), &bench.run)
+                .unwrap_or_else(|error| panic!("{round}: {}", chain(&error)));
+        }
+        for id in IDS {
+            let path = Path::new("/dev/disk/by-id").join(id);
+            let probe = Command::new("blkid").arg("--probe").arg(&path).output().unwrap();
+            assert_eq!(probe.status.code(), Some(2), "{id}: {}", String::from_utf8_lossy(&probe.stdout));
+        }
+    }
+}
