@@ -5,6 +5,7 @@ mod commands;
 mod exit;
 mod formats;
 mod output;
+mod page;
 mod parameters;
 mod progress;
 mod settings;

@@ -4,9 +4,7 @@
 //! module is the last line of defence: it prints no control characters but newlines, and the colours of `report` where they are wanted.
 
 use crate::exit::{Exit, Failure};
-use crate::settings::Settings;
 use record::printable::{is_hidden, printable, printable_json};
-use report::Document;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 /// The assumed number of columns without a terminal.
@@ -18,15 +16,6 @@ const WIDTH: usize = 100;
 /// As [`own`].
 pub(crate) fn answer(text: &str) -> Result<(), Failure> {
     own(&safe(text, Colours::Stop))
-}
-
-/// Writes a document, with the width and the colours of standard output.
-///
-/// # Errors
-/// As [`own`].
-pub(crate) fn page(document: &Document, settings: &Settings) -> Result<(), Failure> {
-    let coloured = settings.colored(std::io::stdout().is_terminal());
-    own(&safe(&report::terminal(document, width(), coloured), Colours::Pass))
 }
 
 /// Writes a result in JSON, with control characters escaped; the JSON means the same.
@@ -119,7 +108,7 @@ pub(crate) fn ask(question: &str) -> Option<String> {
 }
 
 /// The number of columns of standard output.
-fn width() -> usize {
+pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
     let columns = size.map(|s| usize::from(s.ws_col)).filter(|&columns| columns > 0);
     columns.unwrap_or(WIDTH).clamp(60, 200)

@@ -7,7 +7,7 @@ use super::judged;
 use super::session::{Session, measure};
 use crate::args::Calibrate;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{output, page};
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use record::agreement::{Agreement, AgreementStatus, Margins};
@@ -67,7 +67,7 @@ fn answer(store: &Store, run: &RunId, args: &Calibrate, settings: &Settings) -> 
         };
         output::json(&document.map_err(Failure::ours)?)?;
     } else if settings.progress.value != Progress::Json {
-        output::page(&report::agreement(&agreement), settings)?;
+        page::show(&report::agreement(&agreement), settings)?;
     }
     // A workload that could not be measured at all is an error here, as after any run.
     judged::exit_of(&view)?;

@@ -4,7 +4,7 @@ use super::judged;
 use super::show::{find, open_existing};
 use crate::args::{Choice, Compare};
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{output, page};
 use crate::settings::Settings;
 use record::comparison::Comparison;
 use record::judged::{CellView, RunView};
@@ -89,5 +89,5 @@ pub(crate) fn print(comparison: &Comparison, json: bool, settings: &Settings) ->
     if json {
         return output::json(&report::comparison_json(comparison).map_err(Failure::ours)?);
     }
-    output::page(&report::comparison(comparison), settings)
+    page::show(&report::comparison(comparison), settings)
 }

@@ -5,7 +5,7 @@ mod forecast;
 use super::{experiment, under};
 use crate::args::PlanArgs;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{output, page};
 use crate::settings::Settings;
 use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
@@ -32,7 +32,7 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
         let text = serde_json::to_string_pretty(&document(&plan)).map_err(Failure::ours)?;
         output::json(&text)?;
     } else {
-        output::page(&report::plan(&view(&plan)), settings)?;
+        page::show(&report::plan(&view(&plan)), settings)?;
     }
     Ok(Exit::Fine)
 }

@@ -2,7 +2,7 @@
 
 use super::{judged, under};
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{output, page};
 use crate::progress::Teller;
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
@@ -185,7 +185,7 @@ fn conclude(session: &Session<'_>, ended: &Ended) -> Result<Exit, Failure> {
     let view = judged::view(&ended.store, run)?;
     if session.settings.progress.value != Progress::Json {
         if view.cells.iter().any(|cell| cell.trials.done + cell.trials.failed > 0) {
-            output::page(&report::result(&view), session.settings)?;
+            page::show(&report::result(&view), session.settings)?;
         }
         output::aside(&format!(
             "\nkept in {}; again: diskproof show {run}; for programs: diskproof export {run} --json",

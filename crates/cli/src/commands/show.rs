@@ -3,7 +3,7 @@
 use super::judged;
 use crate::args::Show;
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{output, page};
 use crate::settings::Settings;
 use record::id::RunId;
 use record::printable::Shown as _;
@@ -15,7 +15,7 @@ pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
     let view = judged::view(&store, &run)?;
     match args.json {
         true => output::json(&report::json(&view).map_err(Failure::ours)?)?,
-        false => output::page(&report::result(&view), settings)?,
+        false => page::show(&report::result(&view), settings)?,
     }
     Ok(Exit::Fine)
 }
