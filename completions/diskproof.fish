@@ -42,7 +42,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Continue a run that was interrupted or has spent its budget: only the missing trials are run'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the result of a run again'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s result as JSON, CSV or Markdown'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s result for a program or as a page'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Compare the cells of one run, or the same cells of two runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs again with this version\'s rules, and show what changed'

@@ -4,6 +4,7 @@ use crate::capacity;
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node, Value};
+use crate::vocabulary::LayerName;
 use crate::volume::Entry;
 use record::stack::Layer;
 use record::volume::{Volume, VolumeKind};
@@ -95,7 +96,7 @@ impl<'a> Below<'a> {
 
 /// One layer of the file, with a known name.
 pub(crate) struct Frame<'n> {
-    pub(crate) kind: &'static str,
+    pub(crate) kind: LayerName,
     pub(crate) node: &'n Node,
     pub(crate) key_span: crate::source::Span,
 }

@@ -10,7 +10,7 @@ use crate::tree::{Node, Value};
 use crate::value;
 use crate::vocabulary::volume_manager::{BCACHE, LVM, MD};
 use crate::vocabulary::{
-    BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, LUKS, NFS, RAW, STRIPE, Table, ZFS,
+    BTRFS, COMMAND, FILESYSTEM, KNOBS, LAYER, LAYERS, LUKS, LayerName, NFS, RAW, STRIPE, Table, ZFS,
 };
 use record::allowed::{Mkfs, Mounted};
 use record::quantity::Bytes;
@@ -66,7 +66,7 @@ fn frame<'n>(node: &'n Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> 
         Some(level) => level.text(),
         None => scope.fill(typed, &[]).unwrap_or_else(|_| typed.clone()),
     };
-    if let Some(kind) = LAYERS.iter().find(|known| **known == name) {
+    if let Some(kind) = LayerName::ALL.into_iter().find(|known| known.name() == name) {
         return Some(Frame { kind, node: inner, key_span: span });
     }
     let diagnostic =
@@ -92,7 +92,9 @@ pub(crate) fn read(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<Option<Layer>> {
-    if let (Given::Directory { made_by }, false) = (&*given, matches!(frame.kind, "raw" | "knobs" | "nfs")) {
+    if let (Given::Directory { made_by }, false) =
+        (&*given, matches!(frame.kind, LayerName::Raw | LayerName::Knobs | LayerName::Nfs))
+    {
         problems
             .add(
                 frame.key_span,
@@ -106,18 +108,18 @@ pub(crate) fn read(
         return None;
     }
     let layer = match frame.kind {
-        "raw" => {
+        LayerName::Raw => {
             fields(frame, &RAW, problems)?;
             return Some(None);
         }
-        "btrfs" => {
+        LayerName::Btrfs => {
             let fields = fields(frame, &BTRFS, problems)?;
             let btrfs = crate::btrfs::read(&fields, given, scope, problems)?;
             check_room(frame, below, crate::btrfs::least_bytes(&btrfs, given), scope, problems)?;
             *given = Given::Directory { made_by: "btrfs" };
             Layer::Btrfs(btrfs)
         }
-        "command" => {
+        LayerName::Command => {
             let fields = fields(frame, &COMMAND, problems)?;
             let layer = crate::command::read(&fields, scope, problems)?;
             *given = match layer.provides {
@@ -128,7 +130,7 @@ pub(crate) fn read(
             below.make("command", &layer);
             layer
         }
-        "lvm" => {
+        LayerName::Lvm => {
             let fields = fields(frame, &LVM, problems)?;
             let lvm = crate::lvm::read(frame, &fields, given, below, scope, problems)?;
             let mirrored = lvm.layout.copies() > 1;
@@ -138,7 +140,7 @@ pub(crate) fn read(
             below.make("lvm", &layer);
             layer
         }
-        "md" => {
+        LayerName::Md => {
             let fields = fields(frame, &MD, problems)?;
             let layer = Layer::Md(crate::md::read(frame, &fields, given, below, scope, problems)?);
             check_room(frame, below, 8 << 20, scope, problems)?;
@@ -146,14 +148,14 @@ pub(crate) fn read(
             below.make("md", &layer);
             layer
         }
-        "luks" => {
+        LayerName::Luks => {
             let fields = fields(frame, &LUKS, problems)?;
             let layer = Layer::Luks(luks(frame, &fields, given, below, scope, problems)?);
             *given = Given::Devices(1);
             below.make("luks", &layer);
             layer
         }
-        "bcache" => {
+        LayerName::Bcache => {
             let fields = fields(frame, &BCACHE, problems)?;
             one_device(frame, given, scope, problems)?;
             check_room(frame, below, LEAST_BACKING, scope, problems)?;
@@ -162,29 +164,26 @@ pub(crate) fn read(
             below.make("bcache", &layer);
             layer
         }
-        "zfs" => {
+        LayerName::Zfs => {
             let fields = fields(frame, &ZFS, problems)?;
             let layer = Layer::Zfs(crate::zfs::read(frame, &fields, given, below, scope, problems)?);
             check_room(frame, below, 64 << 20, scope, problems)?;
             *given = Given::Directory { made_by: "zfs" };
             layer
         }
-        "nfs" => {
+        LayerName::Nfs => {
             let fields = fields(frame, &NFS, problems)?;
             let layer = Layer::Nfs(crate::nfs::read(frame, &fields, given, below, scope, problems)?);
             *given = Given::Directory { made_by: crate::nfs::MADE_BY };
             layer
         }
-        "knobs" => {
+        LayerName::Knobs => {
             let fields = fields(frame, &KNOBS, problems)?;
             Layer::Knobs(crate::knobs::read(frame, &fields, given, scope, problems)?)
         }
-        _ => {
-            let fields = fields(frame, &FILESYSTEM, problems)?;
-            let layer = Layer::Filesystem(filesystem(frame, &fields, given, below, scope, problems)?);
-            *given = Given::Directory { made_by: "the file system" };
-            layer
-        }
+        LayerName::Ext3 => filesystem(FsKind::Ext3, frame, given, below, scope, problems)?,
+        LayerName::Ext4 => filesystem(FsKind::Ext4, frame, given, below, scope, problems)?,
+        LayerName::Xfs => filesystem(FsKind::Xfs, frame, given, below, scope, problems)?,
     };
     Some(Some(layer))
 }
@@ -200,25 +199,22 @@ fn fields<'n>(frame: &Frame<'n>, table: &'static Table, problems: &mut Problems<
 }
 
 fn filesystem(
+    kind: FsKind,
     frame: &Frame<'_>,
-    fields: &Fields<'_>,
-    given: &Given,
+    given: &mut Given,
     below: &Below<'_>,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
-) -> Option<Filesystem> {
-    let (kind, least) = match frame.kind {
-        "ext3" => (FsKind::Ext3, 16 << 20),
-        "ext4" => (FsKind::Ext4, 16 << 20),
-        _ => (FsKind::Xfs, 300 << 20),
+) -> Option<Layer> {
+    let fields = fields(frame, &FILESYSTEM, problems)?;
+    let (program, mounted, least) = match kind {
+        FsKind::Ext3 | FsKind::Ext4 => (Mkfs::Ext, Mounted::Ext, 16 << 20),
+        FsKind::Xfs => (Mkfs::Xfs, Mounted::Xfs, 300 << 20),
     };
     one_device(frame, given, scope, problems)?;
     check_room(frame, below, least, scope, problems)?;
-    let (program, mounted) = match kind {
-        FsKind::Ext3 | FsKind::Ext4 => (Mkfs::Ext, Mounted::Ext),
-        FsKind::Xfs => (Mkfs::Xfs, Mounted::Xfs),
-    };
-    Some(Filesystem {
+    *given = Given::Directory { made_by: "the file system" };
+    Some(Layer::Filesystem(Filesystem {
         kind,
         mkfs_options: mkfs_options(fields.get("mkfs_options"), program, scope, problems)?,
         mount_options: mount_options(fields.get("mount_options"), mounted, scope, problems)?,
@@ -226,7 +222,7 @@ fn filesystem(
             Some(node) => Some(stripe(node, scope, problems)?),
             None => None,
         },
-    })
+    }))
 }
 
 fn one_device(

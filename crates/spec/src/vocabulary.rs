@@ -4,6 +4,7 @@
 mod asked;
 mod knobs;
 mod lab_disk;
+mod layer_name;
 mod limits;
 mod nfs;
 mod shape;
@@ -14,6 +15,7 @@ mod zfs;
 pub(crate) use asked::{CONTRAST, EXPECTATION};
 pub(crate) use knobs::KNOBS;
 pub(crate) use lab_disk::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE};
+pub(crate) use layer_name::LayerName;
 use limits::{BPS, IOPS, READ_BPS, READ_IOPS, WRITE_BPS, WRITE_IOPS};
 pub(crate) use nfs::NFS;
 pub(crate) use shape::{Shape, Table};
@@ -264,8 +266,7 @@ pub(crate) static STACK: Table = Table {
 pub(crate) static REBUILDS: &[&str] = &["trial", "run"];
 
 /// Names of layers.
-pub(crate) static LAYERS: &[&str] =
-    &["raw", "ext3", "ext4", "xfs", "btrfs", "lvm", "md", "luks", "bcache", "zfs", "nfs", "command", "knobs"];
+pub(crate) static LAYERS: &[&str] = &LayerName::NAMES;
 
 /// One layer: a map with one of these keys.
 pub(crate) static LAYER: Table = Table {

@@ -2,11 +2,11 @@
 
 use super::{judged, under};
 use crate::exit::{Exit, Failure};
-use crate::{output, page};
 use crate::progress::Teller;
 use crate::settings::Settings;
 use crate::settings::keys::Progress;
 use crate::signals::Wish;
+use crate::{output, page};
 use fleet::Connected;
 use record::environment::Environment;
 use record::event::{Event, Stopped};

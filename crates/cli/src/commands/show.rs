@@ -3,8 +3,8 @@
 use super::judged;
 use crate::args::Show;
 use crate::exit::{Exit, Failure};
-use crate::{output, page};
 use crate::settings::Settings;
+use crate::{output, page};
 use record::id::RunId;
 use record::printable::Shown as _;
 use store::Store;
