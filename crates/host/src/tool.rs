@@ -76,6 +76,8 @@ pub enum Tool {
     Systemctl,
     /// Copies files.
     Tar,
+    /// Checks the metadata of a thin pool; LVM calls it.
+    ThinCheck,
     /// Waits for device links.
     Udevadm,
     /// Unmounts file systems.
@@ -94,7 +96,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 42] = [
         Self::AnsiblePlaybook,
         Self::AptGet,
         Self::Blkid,
@@ -130,6 +132,7 @@ impl Tool {
         Self::Sudo,
         Self::Systemctl,
         Self::Tar,
+        Self::ThinCheck,
         Self::Udevadm,
         Self::Umount,
         Self::Unshare,
@@ -153,6 +156,7 @@ impl Tool {
             Self::Cpio => "cpio",
             Self::Rsync => "rsync",
             Self::Tar => "tar",
+            Self::ThinCheck => "thin_check",
             Self::Exportfs => "exportfs",
             Self::Fio => "fio",
             Self::Getent => "getent",
@@ -202,6 +206,7 @@ impl Tool {
             Self::Cpio => "cpio",
             Self::Rsync => "rsync",
             Self::Tar => "tar",
+            Self::ThinCheck => "thin-provisioning-tools",
             Self::Exportfs => "nfs-kernel-server",
             Self::MountNfs => "nfs-common",
             Self::Systemctl => "systemd",

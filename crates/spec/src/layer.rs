@@ -63,7 +63,7 @@ impl<'a> Below<'a> {
     }
 
     /// Returns the sizes of the devices for the next layer; `None` where only the machine knows.
-    fn sizes(&self) -> Option<Vec<u64>> {
+    pub(crate) fn sizes(&self) -> Option<Vec<u64>> {
         if let Some(made) = &self.made {
             return made.bytes.map(|bytes| vec![bytes]);
         }
@@ -240,8 +240,9 @@ pub(crate) fn read(
         "lvm" => {
             let fields = fields(frame, &LVM, problems)?;
             let lvm = crate::lvm::read(frame, &fields, given, below, scope, problems)?;
-            let mirrored = lvm.layout.copies() > 1;
-            check_room(frame, below, if mirrored { 12 << 20 } else { 8 << 20 }, scope, problems)?;
+            // The metadata of mirrors takes an extent; that of a thin pool takes one, and its spare another.
+            let extents = u64::from(lvm.layout.copies() > 1) + 2 * u64::from(lvm.thin.is_some());
+            check_room(frame, below, (8 << 20) + extents * (4 << 20), scope, problems)?;
             let layer = Layer::Lvm(lvm);
             *given = Given::Devices(1);
             below.make("lvm", &layer);

@@ -22,6 +22,7 @@ mod pool;
 mod provision;
 pub mod settle;
 mod side_by_side;
+mod thin;
 mod throttle;
 mod volumes;
 
