@@ -15,6 +15,7 @@ mod outcome;
 mod setting;
 mod source;
 mod stalled;
+mod thin_pool;
 mod unknown;
 
 use crate::attribute::Attribution;
@@ -85,7 +86,7 @@ impl Detected {
 /// All detections in one trial, each with the number of its detector. The same thing has the same number in several trials,
 /// while two different things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 43] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 44] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -129,6 +130,7 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         stalled::storage,
         amplified::writes,
         ground::holes_below,
+        thin_pool::allocated,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }
