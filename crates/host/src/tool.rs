@@ -78,6 +78,8 @@ pub enum Tool {
     Systemctl,
     /// Copies files.
     Tar,
+    /// Checks the metadata of a thin pool; LVM calls it.
+    ThinCheck,
     /// Waits for device links.
     Udevadm,
     /// Unmounts file systems.
@@ -133,6 +135,7 @@ impl Tool {
         Self::Sudo,
         Self::Systemctl,
         Self::Tar,
+        Self::ThinCheck,
         Self::Udevadm,
         Self::Umount,
         Self::Unshare,
@@ -156,6 +159,7 @@ impl Tool {
             Self::Cpio => "cpio",
             Self::Rsync => "rsync",
             Self::Tar => "tar",
+            Self::ThinCheck => "thin_check",
             Self::Exportfs => "exportfs",
             Self::Fio => "fio",
             Self::Getent => "getent",
@@ -206,6 +210,7 @@ impl Tool {
             Self::Cpio => "cpio",
             Self::Rsync => "rsync",
             Self::Tar => "tar",
+            Self::ThinCheck => "thin-provisioning-tools",
             Self::Exportfs => "nfs-kernel-server",
             Self::MountNfs => "nfs-common",
             Self::Systemctl => "systemd",

@@ -104,6 +104,8 @@ pub enum Claim {
     CacheMissed,
     /// At the end of the load a cache held data that its origin lacked. The finding says how long writing it back took.
     CacheOwed,
+    /// The load was the first to write to chunks of a thin pool, which the pool allocated meanwhile.
+    ChunksAllocated,
     /// From round to round the cache held more of the requests, so these trials are not replicates.
     CacheWarming,
     /// A stack that stays up over the rounds was rebuilt between them and lost its cached data.

@@ -14,6 +14,38 @@ pub struct Lvm {
     pub tag: Option<String>,
     /// Cache of the volume; `None`: it has none.
     pub cache: Option<LvmCache>,
+    /// The thin pool that the volume is in; `None`: its space is allocated when it is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thin: Option<Thin>,
+}
+
+/// A thin pool, which takes the place of the logical volume on the devices, and one thin volume in it. A chunk of the volume
+/// takes space in the pool from the first write to it on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thin {
+    /// Bytes that are allocated at a time; `None`: LVM decides.
+    pub chunk_bytes: Option<u64>,
+    /// Whether the pool fills a chunk with zeros when it allocates it.
+    pub zero: bool,
+    /// What the pool does with discards.
+    pub discards: Discards,
+    /// Size of the pool's metadata in bytes; `None`: LVM decides.
+    pub metadata_bytes: Option<u64>,
+    /// Size of the thin volume in bytes; `None`: that of the pool.
+    pub virtual_bytes: Option<u64>,
+}
+
+/// What a thin pool does with a discarded chunk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Discards {
+    /// It frees the chunk and discards it on the devices below.
+    #[default]
+    Passdown,
+    /// It frees the chunk.
+    Nopassdown,
+    /// Nothing.
+    Ignore,
 }
 
 /// How a logical volume is laid out on its devices.
@@ -135,6 +167,33 @@ pub enum CacheMode {
     Writeback,
 }
 
+/// A thin pool around one trial. The difference of the two states belongs to the trial, including its ramp.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThinRecord {
+    /// Device-mapper name of the pool.
+    pub pool: String,
+    /// State just before the load began; `None`: it could not be read.
+    pub before: Option<ThinState>,
+    /// State just after the load.
+    pub after: Option<ThinState>,
+}
+
+/// The state of a thin pool at one instant, from the status of its device-mapper target
+/// (Documentation/admin-guide/device-mapper/thin-provisioning.rst).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThinState {
+    /// Size of a chunk in bytes.
+    pub chunk_bytes: u64,
+    /// Number of chunks that the pool has room for.
+    pub chunks: u64,
+    /// Number of allocated chunks (a gauge).
+    pub used_chunks: u64,
+    /// Size of the pool's metadata in bytes.
+    pub metadata_bytes: u64,
+    /// Of these, the bytes in use (a gauge).
+    pub used_metadata_bytes: u64,
+}
+
 impl Attach {
     /// Whether it is attached when the stack is built.
     #[must_use]
@@ -187,6 +246,34 @@ impl CacheMode {
         match self {
             Self::Writethrough => "writethrough",
             Self::Writeback => "writeback",
+        }
+    }
+}
+
+impl Thin {
+    /// The smallest chunk in bytes, and what a larger one is a multiple of (`DATA_DEV_BLOCK_SIZE_MIN_SECTORS`, drivers/md/dm-thin.c).
+    pub const LEAST_CHUNK: u64 = 64 << 10;
+    /// Bytes of metadata per chunk, as LVM estimates them (lvcreate(8), `--poolmetadatasize`).
+    const METADATA_PER_CHUNK: u64 = 64;
+
+    /// Returns the bytes of metadata that a pool of this size needs when every chunk is allocated.
+    #[must_use]
+    pub fn metadata_needed(pool_bytes: u64, chunk_bytes: u64) -> u64 {
+        pool_bytes.div_ceil(chunk_bytes.max(1)).saturating_mul(Self::METADATA_PER_CHUNK)
+    }
+}
+
+impl Discards {
+    /// All of them, the default first.
+    pub const ALL: [Self; 3] = [Self::Passdown, Self::Nopassdown, Self::Ignore];
+
+    /// Returns the spelling of lvcreate.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passdown => "passdown",
+            Self::Nopassdown => "nopassdown",
+            Self::Ignore => "ignore",
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::extents::{FileExtents, Residency};
 use crate::id::TrialId;
 use crate::knobs::Setting;
 use crate::latency::LatencyHistogram;
+use crate::lvm::ThinRecord;
 use crate::lvm_cache::CacheRecord;
 use crate::topology::Topology;
 use crate::version::FormatVersion;
@@ -69,6 +70,9 @@ pub struct TrialRecord {
     /// LVM caches under the load that diskproof created, from the bottom up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<CacheRecord>,
+    /// Thin pools under the load that diskproof created, from the bottom up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thin_pools: Vec<ThinRecord>,
     /// Number of trials that were measured on this stack since it was built; `None`: it was built for this trial alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trials_before: Option<u32>,
@@ -104,6 +108,7 @@ impl TrialRecord {
             server_after: Vec::new(),
             pool: None,
             caches: Vec::new(),
+            thin_pools: Vec::new(),
             trials_before: None,
             engine: None,
             evidence: Evidence::default(),

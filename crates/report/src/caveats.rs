@@ -106,6 +106,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::ServedFromCacheDevice => "a cache on a faster device took part",
         Claim::CacheMissed => "the cache missed nearly all requests",
         Claim::CacheOwed => "not on the slow device yet when the load ended",
+        Claim::ChunksAllocated => "the first writes to chunks of a thin pool",
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::NotAsAsked => "not done as asked",

@@ -156,6 +156,7 @@ fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
     record.backing_before = server.backing_before;
     record.backing_after = server.backing_after;
     record.caches = server.caches;
+    record.thin_pools = server.thin_pools;
     record.pool = server.pool;
     if let (Some(copied), Some(pool)) =
         (record.engine.as_mut().and_then(|engine| engine.copied.as_mut()), &record.pool)

@@ -4,6 +4,7 @@ use crate::protocol::TrialRequest;
 use device::Place;
 use observe::{Config, Exclusive, Roots, Subjects};
 use record::extents::{FileExtents, Residency};
+use record::lvm::{ThinRecord, ThinState};
 use record::lvm_cache::CacheState;
 use record::printable::chain;
 use record::stack::{Layer, Stack};
@@ -56,6 +57,7 @@ pub(crate) struct Before {
     backing: Vec<PathBuf>,
     pool: PoolState,
     caches: Vec<Option<CacheState>>,
+    thin_pools: Vec<(String, Option<ThinState>)>,
 }
 
 impl Before {
@@ -74,7 +76,7 @@ impl Before {
         record.server_before = residency(served(built, &stored), &mut record.unread);
         let backing = backing_files(&record.topology);
         record.backing_before = residency(&backing, &mut record.unread);
-        Self { stored, backing, pool, caches }
+        Self { stored, backing, pool, caches, thin_pools: built.thin_pools(machine) }
     }
 
     /// Records the same state just after the load. An error is the reason why the files' disk usage is unknown.
@@ -87,6 +89,9 @@ impl Before {
         let mut before = self.caches.into_iter();
         let of_lvm = built.caches.iter().zip(before.by_ref());
         record.caches = of_lvm.map(|(cache, before)| cache.record(machine, before)).collect();
+        let pools = self.thin_pools.into_iter().zip(built.thin_pools(machine));
+        record.thin_pools =
+            pools.map(|((pool, before), (_, after))| ThinRecord { pool, before, after }).collect();
         record.backing_after = residency(&self.backing, &mut record.unread);
         record.server_after = residency(served(built, &self.stored), &mut record.unread);
         if let Some(pool) = &built.pool {

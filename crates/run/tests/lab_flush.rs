@@ -34,7 +34,7 @@ fn stack(form: CacheForm) -> Stack {
         attach: Attach::LaidOut,
         detach: Detach::Flush,
     };
-    let lvm = Lvm { layout: LvmLayout::Linear, size_bytes: None, tag: None, cache: Some(cache) };
+    let lvm = Lvm { layout: LvmLayout::Linear, size_bytes: None, tag: None, cache: Some(cache), thin: None };
     let ext4 = Filesystem { kind: FsKind::Ext4, mkfs_options: vec![], mount_options: vec![], stripe: None };
     Stack {
         name: "cached".to_owned(),

@@ -1,6 +1,6 @@
 //! Upper bounds of the room that layers leave of the devices below, as far as they are known beforehand.
 
-use record::lvm::{Lvm, LvmLayout};
+use record::lvm::{Lvm, LvmLayout, Thin};
 use record::md::{Md, MdLevel};
 use record::stack::{Bcache, Btrfs, BtrfsProfile, Layer, Luks};
 use record::zfs::Zfs;
@@ -15,7 +15,7 @@ pub(crate) fn over(layer: &Layer, sizes: &[u64]) -> Option<u64> {
     match layer {
         Layer::Command(_) => None,
         Layer::Knobs(_) | Layer::Nfs(_) => Some(sum),
-        Layer::Lvm(lvm) => Some(of_lvm(lvm, sizes)),
+        Layer::Lvm(lvm) => Some(of_thin(lvm, of_lvm(lvm, sizes))),
         Layer::Md(md) => Some(of_md(md, sizes)),
         Layer::Luks(_) => Some(sum.saturating_sub(Luks::HEADER_BYTES)),
         Layer::Bcache(_) => Some(sum.saturating_sub(Bcache::DATA_OFFSET)),
@@ -44,7 +44,8 @@ fn of_zfs(zfs: &Zfs, devices: usize, sum: u64) -> u64 {
     raw - raw / 16
 }
 
-/// A label and the metadata of the volume group take the first MiB of every device; mirrors need one more extent on each.
+/// The room of the logical volume, or of the thin pool in its place. A label and the metadata of the volume group take the first
+/// MiB of every device; mirrors need one more extent on each.
 pub(crate) fn of_lvm(lvm: &Lvm, sizes: &[u64]) -> u64 {
     let extents = |size: &u64| size.saturating_sub(MIB) / EXTENT;
     let least = |group: &[u64]| group.iter().map(extents).min().unwrap_or(0);
@@ -57,8 +58,21 @@ pub(crate) fn of_lvm(lvm: &Lvm, sizes: &[u64]) -> u64 {
         LvmLayout::Raid1 { .. } => least(sizes).saturating_sub(1),
         LvmLayout::Raid10 { stripes, .. } => least(sizes).saturating_sub(1) * u64::from(stripes),
     };
-    let all = EXTENT.saturating_mul(whole);
+    let all = EXTENT
+        .saturating_mul(whole)
+        .saturating_sub(lvm.thin.as_ref().map_or(0, |thin| 2 * thin_metadata(thin)));
     lvm.size_bytes.map_or(all, |asked| asked.min(all))
+}
+
+/// The room in the thin volume of a pool, which has this room.
+fn of_thin(lvm: &Lvm, pool: u64) -> u64 {
+    let asked = lvm.thin.as_ref().and_then(|thin| thin.virtual_bytes);
+    asked.map_or(pool, |asked| asked.min(pool))
+}
+
+/// The room that a thin pool's metadata takes at least, in whole extents; its spare takes as much.
+pub(crate) fn thin_metadata(thin: &Thin) -> u64 {
+    thin.metadata_bytes.unwrap_or(1).div_ceil(EXTENT).saturating_mul(EXTENT)
 }
 
 /// Superblocks and the reserve for a later reshape take at least one MiB of every member.
@@ -79,15 +93,15 @@ pub(crate) fn of_md(md: &Md, sizes: &[u64]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MIB, of_lvm, of_md};
-    use record::lvm::{Lvm, LvmLayout, Resync};
+    use super::{MIB, of_lvm, of_md, of_thin};
+    use record::lvm::{Discards, Lvm, LvmLayout, Resync, Thin};
     use record::md::{Md, MdLevel};
 
     #[test]
     fn extents_are_whole_and_alike() {
         let of = |layout, size_bytes, mib: &[u64]| {
             let sizes: Vec<u64> = mib.iter().map(|size| size * MIB).collect();
-            of_lvm(&Lvm { layout, size_bytes, tag: None, cache: None }, &sizes) / MIB
+            of_lvm(&Lvm { layout, size_bytes, tag: None, cache: None, thin: None }, &sizes) / MIB
         };
         let striped = |stripes| LvmLayout::Striped { stripes, stripe_bytes: 16 << 10 };
         assert_eq!(of(LvmLayout::Linear, None, &[32, 20]), 28 + 16);
@@ -98,6 +112,33 @@ mod tests {
         assert_eq!(of(raid10, None, &[32; 4]), 48);
         assert_eq!(of(LvmLayout::Linear, Some(8 * MIB), &[32]), 8);
         assert_eq!(of(LvmLayout::Linear, None, &[0]), 0);
+    }
+
+    #[test]
+    fn a_pools_metadata_takes_extents_and_the_thin_volume_is_no_larger_than_the_pool() {
+        let of = |size_bytes, metadata_bytes, virtual_bytes, mib: &[u64]| {
+            let sizes: Vec<u64> = mib.iter().map(|size| size * MIB).collect();
+            let thin = Thin {
+                chunk_bytes: None,
+                zero: true,
+                discards: Discards::Passdown,
+                metadata_bytes,
+                virtual_bytes,
+            };
+            let layout = LvmLayout::Linear;
+            let lvm = Lvm { layout, size_bytes, tag: None, cache: None, thin: Some(thin) };
+            let pool = of_lvm(&lvm, &sizes);
+            [pool / MIB, of_thin(&lvm, pool) / MIB]
+        };
+        assert_eq!(
+            of(None, None, None, &[32]),
+            [20, 20],
+            "LVM's least metadata and its spare: an extent each"
+        );
+        assert_eq!(of(None, Some(5 * MIB), None, &[32]), [12, 12], "whole extents");
+        assert_eq!(of(Some(12 * MIB), None, Some(8 * MIB), &[32]), [12, 8]);
+        assert_eq!(of(None, None, Some(64 * MIB), &[32, 32]), [48, 48]);
+        assert_eq!(of(None, None, None, &[8]), [0, 0]);
     }
 
     #[test]

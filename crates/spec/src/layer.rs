@@ -133,8 +133,9 @@ pub(crate) fn read(
         LayerName::Lvm => {
             let fields = fields(frame, &LVM, problems)?;
             let lvm = crate::lvm::read(frame, &fields, given, below, scope, problems)?;
-            let mirrored = lvm.layout.copies() > 1;
-            check_room(frame, below, if mirrored { 12 << 20 } else { 8 << 20 }, scope, problems)?;
+            // The metadata of mirrors takes an extent; that of a thin pool takes one, and its spare another.
+            let extents = u64::from(lvm.layout.copies() > 1) + 2 * u64::from(lvm.thin.is_some());
+            check_room(frame, below, (8 << 20) + extents * (4 << 20), scope, problems)?;
             let layer = Layer::Lvm(lvm);
             *given = Given::Devices(1);
             below.make("lvm", &layer);

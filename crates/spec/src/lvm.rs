@@ -1,5 +1,6 @@
 //! The lvm layer: the layout of a logical volume on its devices, and its cache. And bcache, whose cache is a volume of its own, too.
 
+use crate::capacity;
 use crate::diagnostic::printable;
 use crate::fields::Fields;
 use crate::frame::{Below, Frame, Given};
@@ -8,10 +9,12 @@ use crate::scope::Scope;
 use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::volume_manager::{
-    ATTACHES, BCACHE_MODES, CACHE, CACHE_KINDS, CACHE_MODES, CACHE_POLICIES, DETACHES, RAIDS, RESYNCS,
+    ATTACHES, BCACHE_MODES, CACHE, CACHE_KINDS, CACHE_MODES, CACHE_POLICIES, DETACHES, DISCARDS, RAIDS, RESYNCS, THIN,
     WRITECACHE,
 };
-use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout, Resync};
+use record::lvm::{
+    Attach, CacheForm, CacheKind, CacheMode, Detach, Discards, Lvm, LvmCache, LvmLayout, Resync, Thin,
+};
 use record::quantity::Bytes;
 use record::stack::{Bcache, BcacheMode};
 use record::volume::{Volume, VolumeKind};
@@ -20,6 +23,10 @@ const STRIPE_BYTES: u64 = 64 << 10;
 const CACHE_CHUNK: u64 = 32 << 10;
 /// The smallest volume that has room for a cache and its metadata.
 const LEAST_CACHE: u64 = 32 << 20;
+/// The largest chunk of a thin pool.
+const MOST_THIN_CHUNK: u64 = 1 << 30;
+/// Sizes of a thin pool's metadata.
+const THIN_METADATA: std::ops::RangeInclusive<u64> = (2 << 20)..=(15 << 30);
 
 pub(crate) fn read(
     frame: &Frame<'_>,
@@ -52,13 +59,111 @@ pub(crate) fn read(
             .help("a volume has one: a cache in mode `writeback` keeps writes, too");
         return None;
     }
+    if let Some(node) = fields.get("thin") {
+        thin_alone(node, fields, layout, scope, problems)?;
+    }
     let tag = tag(fields.get("tag"), scope, problems)?;
     let cache = match (fields.get("cache"), fields.get("writecache")) {
         (Some(node), _) => Some(cache(node, below, scope, problems)?),
         (None, Some(node)) => Some(writecache(node, below, scope, problems)?),
         (None, None) => None,
     };
-    Some(Lvm { layout, size_bytes, tag, cache })
+    let Some(node) = fields.get("thin") else {
+        return Some(Lvm { layout, size_bytes, tag, cache, thin: None });
+    };
+    let lvm = Lvm { layout, size_bytes, tag, cache, thin: Some(thin(node, scope, problems)?) };
+    fits(node, &lvm, below, scope, problems)?;
+    note_limits(node, below.volumes, "a thin pool fills with zeros and writes to its metadata", problems);
+    Some(lvm)
+}
+
+/// Refuses what lvcreate makes no thin pool with.
+fn thin_alone(
+    node: &Node,
+    fields: &Fields<'_>,
+    layout: LvmLayout,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    if let Some(other) = ["cache", "writecache"].into_iter().find(|name| fields.get(name).is_some()) {
+        problems
+            .add(node.span, format!("`thin` and `{other}` are both given"))
+            .help("ask what each costs in a stack of its own");
+        return None;
+    }
+    if layout.copies() > 1 {
+        problems
+            .add(node.span, format!("`thin` on mirrors of LVM{}", scope.levels()))
+            .help("put the mirrors below it: a layer `md: { level: raid1 }`, and on it `lvm` with `thin`");
+        return None;
+    }
+    Some(())
+}
+
+fn thin(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Thin> {
+    let fields = Fields::open(node, &THIN, problems)?;
+    let mut bytes = |name: &str, what: &str, expected: &str, fits: &dyn Fn(u64) -> bool| {
+        let Some(node) = fields.get(name) else { return Some(None) };
+        let bytes = value::size(node, scope, problems)?;
+        if fits(bytes) {
+            return Some(Some(bytes));
+        }
+        problems.add(node.span, format!("{what} of {}{}", Bytes(bytes), scope.levels())).expected(expected);
+        None
+    };
+    let is_chunk =
+        |bytes: u64| bytes.is_multiple_of(Thin::LEAST_CHUNK) && (1..=MOST_THIN_CHUNK).contains(&bytes);
+    let chunk_bytes = bytes("chunk_size", "a thin pool's chunk", "a multiple of 64k, at most 1g", &is_chunk)?;
+    let is_metadata = |bytes: u64| THIN_METADATA.contains(&bytes);
+    let metadata_bytes = bytes("metadata_size", "a thin pool's metadata", "2m to 15g", &is_metadata)?;
+    let virtual_bytes =
+        bytes("virtual_size", "a thin volume", "a size of 4m or more", &|size| size >= 4 << 20)?;
+    let zero = match fields.get("zero") {
+        Some(node) => value::switch(node, scope, problems)?,
+        None => true,
+    };
+    let discards = match fields.get("discards") {
+        Some(node) => Some(value::choice(node, DISCARDS, scope, problems)?),
+        None => None,
+    };
+    let discards = Discards::ALL.into_iter().find(|one| Some(one.name()) == discards).unwrap_or_default();
+    Some(Thin { chunk_bytes, zero, discards, metadata_bytes, virtual_bytes })
+}
+
+/// Refuses a thin volume that could fill its pool, and metadata that could get full, as far as the sizes are known: a full pool
+/// fails the load's writes.
+fn fits(
+    node: &Node,
+    lvm: &Lvm,
+    below: &Below<'_>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    let (Some(thin), Some(sizes)) = (&lvm.thin, below.sizes()) else { return Some(()) };
+    let pool = capacity::of_lvm(lvm, &sizes);
+    if pool == 0 {
+        return Some(());
+    }
+    if let Some(asked) = thin.virtual_bytes.filter(|asked| *asked > pool) {
+        problems
+            .add(
+                node.span,
+                format!("a thin volume of {} in a pool of at most {}{}", Bytes(asked), Bytes(pool), scope.levels()),
+            )
+            .help("the pool would get full, and writes fail then: lower `virtual_size`, or select larger volumes");
+        return None;
+    }
+    let chunk = thin.chunk_bytes.unwrap_or(Thin::LEAST_CHUNK);
+    let needed = Thin::metadata_needed(pool, chunk);
+    if thin.metadata_bytes.is_some() && capacity::thin_metadata(thin) < needed {
+        let what =
+            format!("the pool's metadata is too small for {} in chunks of {}", Bytes(pool), Bytes(chunk));
+        problems
+            .add(node.span, format!("{what}{}", scope.levels()))
+            .expected(format!("`metadata_size` of at least {}, or none: then LVM decides", Bytes(needed)));
+        return None;
+    }
+    Some(())
 }
 
 /// Reads the layout. `devices` is the number of devices below; `None` if it is unknown, which was already reported.
@@ -348,17 +453,28 @@ fn beside(
             return None;
         }
     }
+    let what = "the cache copies between its devices (promotion, write-back)";
+    note_limits(node, below.volumes.iter().chain(&volumes), what, problems);
+    Some(volumes.into_iter().map(|volume| volume.name).collect())
+}
+
+/// Says so if limits of emulated volumes hold for a part of the I/O only.
+fn note_limits<'v>(
+    node: &Node,
+    volumes: impl IntoIterator<Item = &'v Volume>,
+    what: &str,
+    problems: &mut Problems<'_>,
+) {
     let limited =
         |v: &&Volume| matches!(v.kind, VolumeKind::Emulate { limits, .. } if !limits.is_unlimited());
-    if let Some(volume) = below.volumes.iter().chain(&volumes).find(limited) {
+    if let Some(volume) = volumes.into_iter().find(limited) {
         problems.note(
             node.span,
             format!(
-                "the limits of `{}` hold for what the load itself asks; what the cache copies between its devices \
-                 (promotion, write-back) is the kernel's own doing and escapes them",
+                "the limits of `{}` hold for what the load itself asks; what {what} is the kernel's own doing and \
+                 escapes them",
                 volume.name
             ),
         );
     }
-    Some(volumes.into_iter().map(|volume| volume.name).collect())
 }

@@ -76,7 +76,10 @@ impl Tools {
             match layer {
                 Layer::Filesystem(filesystem) => self.add(&[&format!("mkfs.{}", filesystem.kind.name())]),
                 Layer::Btrfs(_) => self.add(&["mkfs.btrfs", "btrfs"]),
-                Layer::Lvm(_) => self.add(&["lvm", "dmsetup"]),
+                Layer::Lvm(lvm) => {
+                    self.add(&["lvm", "dmsetup"]);
+                    self.add(if lvm.thin.is_some() { &["thin_check"] } else { &[] });
+                }
                 Layer::Md(_) => self.add(&["mdadm"]),
                 Layer::Luks(_) => self.add(&["cryptsetup", "dmsetup"]),
                 Layer::Bcache(_) => self.add(&["make-bcache", "wipefs"]),

@@ -200,6 +200,18 @@ fn both_caches_are_measured_in_both_modes_beside_the_disk_without_one() {
     assert_eq!(notes, Vec::<String>::new());
 }
 
+#[test]
+fn thin_cost_compares_chunks_with_none_before_and_after_they_are_allocated() {
+    let Loaded { plan, notes, .. } = loaded("thin-cost.yaml");
+    let stacks: Vec<&str> = plan.cells.iter().map(|cell| cell.stack.name.as_str()).collect();
+    assert_eq!(stacks, [["linear"; 4], ["thin-64k"; 4], ["thin-512k"; 4]].concat());
+    let first = |cell: &record::plan::Cell| cell.workload.layout == record::workload::Layout::Unwritten;
+    assert_eq!(plan.cells.iter().filter(|cell| first(cell)).count(), 6);
+    let sides: Vec<(usize, usize)> = plan.contrasts.iter().map(|c| (c.a.len(), c.b.len())).collect();
+    assert_eq!(sides, [(1, 1); 4]);
+    assert_eq!(notes, Vec::<String>::new());
+}
+
 /// Experiments with emulated disks, of this machine or a guest, describe how to use real disks instead.
 #[test]
 fn field_cases_tell_what_to_write_for_real_disks() {
@@ -214,6 +226,7 @@ fn field_cases_tell_what_to_write_for_real_disks() {
         "raid0-bonnie.yaml",
         "raid0-by-width.yaml",
         "striped-provisioned.yaml",
+        "thin-cost.yaml",
         "virtualisation-baseline.yaml",
         "warming-page-cache.yaml",
     ] {

@@ -96,7 +96,7 @@ fn stack(name: &str) -> Result<Asked<'_>, Box<dyn Error>> {
             stripe: None,
         })
     };
-    let lvm = |layout, cache| Layer::Lvm(Lvm { layout, size_bytes: None, tag: None, cache });
+    let lvm = |layout, cache| Layer::Lvm(Lvm { layout, size_bytes: None, tag: None, cache, thin: None });
     let (counts, layers) = match name {
         "ext4" => ([1, 0], vec![plain(FsKind::Ext4)]),
         "xfs" => ([1, 0], vec![plain(FsKind::Xfs)]),

@@ -22,9 +22,11 @@ use crate::machine::Machine;
 use crate::names;
 use crate::pool::Pool;
 use crate::side_by_side::side_by_side;
+use crate::thin::ThinPool;
 use crate::volumes::{Failed, ProvidedPlace, Volumes};
 use device::{Claimed, Ground, LentDir, Place};
 use record::knobs::{Knobs, Setting};
+use record::lvm::ThinState;
 use record::printable::Shown as _;
 use record::stack::{Btrfs, CommandLayer, Filesystem, Layer, Luks, Provides, Stack};
 use record::volume::{Volume, VolumeKind};
@@ -50,6 +52,8 @@ pub struct Built {
     pub bcaches: Vec<BcacheDevice>,
     /// The NFS export or mount in it, if there is one.
     pub nfs: Option<Remounted>,
+    /// The thin pools among its layers, from the bottom up.
+    thin_pools: Vec<ThinPool>,
     mark: Mark,
 }
 
@@ -58,6 +62,13 @@ impl Built {
     #[must_use]
     pub fn mark(&self) -> Mark {
         self.mark
+    }
+
+    /// Returns the state of each thin pool among its layers, from the bottom up, by its device-mapper name; `None` where the kernel
+    /// doesn't tell it.
+    #[must_use]
+    pub fn thin_pools(&self, machine: &Machine<'_>) -> Vec<(String, Option<ThinState>)> {
+        self.thin_pools.iter().map(|pool| (pool.name().to_owned(), pool.state(machine))).collect()
     }
 
     /// Takes the stack down. The volumes stay and are free again.
@@ -223,6 +234,7 @@ struct Builder<'a> {
     pool: Option<Pool>,
     caches: Vec<Cache>,
     bcaches: Vec<BcacheDevice>,
+    thin_pools: Vec<ThinPool>,
     nfs: Option<Remounted>,
     /// The machine that mounts the export, if it is another one.
     client: Option<&'a NfsClient>,
@@ -246,6 +258,7 @@ impl<'a> Builder<'a> {
             pool: None,
             caches: Vec::new(),
             bcaches: Vec::new(),
+            thin_pools: Vec::new(),
             nfs: None,
             client: None,
         }
@@ -253,9 +266,9 @@ impl<'a> Builder<'a> {
 
     /// The result of a build. After a failure, it undoes the half-built stack.
     fn finish(self, ground: Result<Ground, Stop>, mark: Mark, stack: &Stack) -> Result<Built, StackError> {
-        let Self { machine, journal, argv, settings, pool, caches, bcaches, nfs, .. } = self;
+        let Self { machine, journal, argv, settings, pool, caches, bcaches, thin_pools, nfs, .. } = self;
         match ground {
-            Ok(ground) => Ok(Built { ground, argv, settings, pool, caches, bcaches, nfs, mark }),
+            Ok(ground) => Ok(Built { ground, argv, settings, pool, caches, bcaches, nfs, thin_pools, mark }),
             Err(Stop::Failed(failed)) => Err(failed.undone(machine, journal, mark)),
             Err(Stop::Unbuildable(what)) => match journal.undo_to(machine, mark) {
                 Ok(_) => Err(StackError::Unbuildable { stack: stack.name.clone(), what }),

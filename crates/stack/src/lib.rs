@@ -24,6 +24,7 @@ mod provision;
 pub mod settle;
 mod side_by_side;
 mod sync;
+mod thin;
 mod throttle;
 mod volumes;
 

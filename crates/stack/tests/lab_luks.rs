@@ -7,12 +7,11 @@ mod support;
 use diskproof_stack::{Journal, NoHooks, Volumes, build, undo_run};
 use record::stack::{FsKind, Layer, Rebuild, Stack};
 use record::volume::Limits;
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use support::{
     Bench, Fault, Hook, Matrix, Scenario, asked_for_all, chain, emulated, encrypted, is_encrypted_as_asked,
-    luks, simple, stands_and_falls,
+    luks, rate, simple, stands_and_falls,
 };
 use testkit::{exclusive, is_root};
 
@@ -65,33 +64,6 @@ fn lab_luks_every_stack_stands_and_falls() {
 fn stack(layers: Vec<Layer>) -> Stack {
     let volumes = emulated(1, 48, Limits::default());
     Stack { name: "crypt".to_owned(), volumes, beside: Vec::new(), layers, rebuild: Rebuild::Trial }
-}
-
-/// Requests per second of 4 KiB at random on a device, by fio in the cgroup that has the limits.
-fn rate(procs: &Path, device: &Path, rw: &str) -> f64 {
-    let fio = [
-        "--name=x",
-        "--bs=4k",
-        "--iodepth=16",
-        "--ioengine=libaio",
-        "--direct=1",
-        "--size=16m",
-        "--time_based",
-    ];
-    let output = Command::new("sh")
-        .args(["-c", "echo 0 >\"$1\" && shift && exec \"$@\"", "sh"])
-        .arg(procs)
-        .arg("fio")
-        .args(fio)
-        .args(["--runtime=5", "--output-format=terse", "--terse-version=3", &format!("--rw={rw}")])
-        .arg(format!("--filename={}", device.to_str().unwrap()))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said} {}", String::from_utf8_lossy(&output.stderr));
-    // fio's manual, "Terse output": reads and writes per second
-    let field = if rw == "randread" { 7 } else { 48 };
-    said.trim().split(';').nth(field).unwrap().parse().unwrap()
 }
 
 /// The kernel charges what dm-crypt's threads do to who asked for it.

@@ -165,10 +165,15 @@ fn has_parity(facts: &Facts<'_>) -> bool {
     facts.cell.stack.transforming().any(raidz)
 }
 
-/// What an array writes besides the data: parity if it also reads, since a mirror reads nothing for a write.
+/// What an array writes besides the data: what a thin pool does for a new chunk; parity if it also reads, since a mirror reads
+/// nothing for a write.
 fn by_array(facts: &Facts<'_>) -> &'static str {
     if !facts.cell.stack.beside.is_empty() {
         return "what the cache writes on its own device, or copies between the devices";
+    }
+    let is_thin = |layer: &Layer| matches!(layer, Layer::Lvm(lvm) if lvm.thin.is_some());
+    if facts.cell.stack.transforming().any(is_thin) {
+        return "zeros and metadata of chunks that the thin pool allocated for the first write to them";
     }
     let nodes = &facts.trial.topology.nodes;
     let arrays: Vec<&BlockNode> =

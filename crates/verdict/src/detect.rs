@@ -16,6 +16,7 @@ mod outcome;
 mod setting;
 pub(crate) mod source;
 mod stalled;
+mod thin_pool;
 mod throttle_changed;
 mod unknown;
 
@@ -29,7 +30,7 @@ pub(crate) use outcome::{failed, too_wide};
 /// All detections in one trial, each with the number of its detector. The same thing has the same number in several trials,
 /// while two different things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 43] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 44] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -73,6 +74,7 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         stalled::storage,
         amplified::writes,
         ground::holes_below,
+        thin_pool::allocated,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

@@ -19,6 +19,7 @@ mod nfs;
 mod source;
 mod stacked;
 mod stalled;
+mod thin_pool;
 mod trim;
 
 use crate::attribute::{Attribution, attribute};

@@ -23,10 +23,11 @@ pub(crate) static LVM: Table = Table {
         key("tag", Shape::Text, "Tag of these devices, by which the volume is placed on them"),
         key("cache", Shape::Map(&CACHE), "dm-cache on volumes of its own"),
         key("writecache", Shape::Map(&WRITECACHE), "dm-writecache on volumes of its own"),
+        key("thin", Shape::Map(&THIN), "A thin pool in place of the volume, and a thin volume in it"),
     ],
     instead: &[
         ("chunk", "write `stripe_size`"),
-        ("chunk_size", "write `stripe_size`; a cache's stands in `cache`"),
+        ("chunk_size", "write `stripe_size`; a cache's stands in `cache`, a thin pool's in `thin`"),
         ("stripesize", "write `stripe_size`"),
         ("type", "write `stripes`, or `raid: raid1` or `raid: raid10`"),
         ("mirrors", "write `raid: raid1`: every device holds a copy"),
@@ -36,6 +37,43 @@ pub(crate) static LVM: Table = Table {
         ("ssd", "write `cache: { on: ... }`"),
         ("cachepool", "write `cache: { on: ..., kind: cachepool }`"),
         ("cachevol", "write `cache: { on: ..., kind: cachevol }`"),
+        ("thinpool", "write `thin: {}`"),
+        ("virtual_size", "write `thin: { virtual_size: ... }`"),
+        ("virtualsize", "write `thin: { virtual_size: ... }`"),
+    ],
+};
+
+/// A thin pool.
+pub(crate) static THIN: Table = Table {
+    what: "`thin`",
+    keys: &[
+        key(
+            "chunk_size",
+            Shape::Size,
+            "Bytes allocated at a time, a multiple of 64k up to 1g (default: LVM decides; 64k in a small pool)",
+        ),
+        key("zero", Shape::Switch, "Whether an allocated chunk is filled with zeros first (default: 1)"),
+        key(
+            "discards",
+            Shape::Choice(DISCARDS),
+            "What becomes of discards: passdown (the default), nopassdown or ignore",
+        ),
+        key("metadata_size", Shape::Size, "Size of the pool's metadata, 2m to 15g (default: LVM decides)"),
+        key(
+            "virtual_size",
+            Shape::Size,
+            "Size of the thin volume, at most that of the pool (default: that of the pool)",
+        ),
+    ],
+    instead: &[
+        ("on", "the pool lies on the volumes of `lvm`"),
+        ("size", "the pool's size is `size` of `lvm`, the thin volume's is `virtual_size`"),
+        ("chunk", "write `chunk_size`"),
+        ("chunksize", "write `chunk_size`"),
+        ("zeroing", "write `zero`"),
+        ("poolmetadatasize", "write `metadata_size`"),
+        ("poolmetadataspare", "there is one, as LVM makes pools"),
+        ("virtualsize", "write `virtual_size`"),
     ],
 };
 
@@ -175,4 +213,5 @@ pub(crate) static CACHE_MODES: &[&str] = &["writethrough", "writeback"];
 pub(crate) static CACHE_POLICIES: &[&str] = &["smq", "mq"];
 pub(crate) static ATTACHES: &[&str] = &["built", "laid_out"];
 pub(crate) static DETACHES: &[&str] = &["undo", "flush"];
+pub(crate) static DISCARDS: &[&str] = &["passdown", "nopassdown", "ignore"];
 pub(crate) static MD_LAYOUTS: &[&str] = &["n2", "f2", "o2"];

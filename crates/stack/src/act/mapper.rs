@@ -159,7 +159,7 @@ fn gone(result: io::Result<()>, path: &Path) -> Result<(), ActError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{elsewhere, of_group, remove_group};
+    use super::{elsewhere, of_group, remove_all, remove_group};
     use crate::act::Undoing;
     use crate::error::ActError;
     use crate::machine::{Machine, NoHooks};
@@ -222,6 +222,50 @@ mod tests {
         assert_eq!(elsewhere(sys, "dm-0", &ours), None);
         assert_eq!(elsewhere(sys, "dm-2", &ours).as_deref(), Some("sda2"));
         assert_eq!(elsewhere(sys, "dm-3", &ours), None, "it holds nothing");
+    }
+
+    /// Removes what it is told to from a tree, and keeps its arguments.
+    struct Dmsetup<'a>(&'a Path, std::sync::Mutex<Vec<String>>);
+
+    impl Runner for Dmsetup<'_> {
+        fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
+            let argv = cmd.argv();
+            self.1.lock().unwrap().push(argv.join(" "));
+            for device in of_group(self.0, "diskproof-r-1") {
+                assert!(argv.contains(&device.name), "{argv:?}");
+                std::fs::remove_dir_all(self.0.join("block").join(device.kernel)).unwrap();
+            }
+            Ok(Output { stdout: String::new(), stderr: String::new(), argv, status: 0 })
+        }
+    }
+
+    #[test]
+    fn a_thin_volume_goes_before_its_pool_and_the_pool_before_its_parts() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = device::Roots { sys: dir.path().to_owned(), ..device::Roots::default() };
+        let all = [
+            ("dm-0", "pool_tmeta", vec!["loop1000"]),
+            ("dm-1", "pool_tdata", vec!["loop1000"]),
+            ("dm-2", "pool-tpool", vec!["dm-0", "dm-1"]),
+            ("dm-3", "pool", vec!["dm-2"]),
+            ("dm-4", "data", vec!["dm-2"]),
+        ];
+        // all of it, and what a command that was killed left
+        for (count, names) in [
+            (5, "pool data pool-tpool pool_tmeta pool_tdata"),
+            (3, "pool-tpool pool_tmeta pool_tdata"),
+            (1, "pool_tmeta"),
+        ] {
+            for (kernel, name, below) in &all[..count] {
+                device(dir.path(), kernel, &format!("diskproof--r--1-{name}"), "LVM-a", below);
+            }
+            let dmsetup = Dmsetup(dir.path(), std::sync::Mutex::default());
+            let machine = Machine::local(&dmsetup, &roots, dir.path(), &NoHooks);
+            (0..2).for_each(|_| remove_all(&machine, "diskproof-r-1").unwrap());
+            let names: Vec<String> = names.split(' ').map(|name| format!("diskproof--r--1-{name}")).collect();
+            let expected = format!("dmsetup remove --noudevsync --noudevrules {}", names.join(" "));
+            assert_eq!(*dmsetup.1.lock().unwrap(), [expected], "once, and then there is nothing");
+        }
     }
 
     #[test]

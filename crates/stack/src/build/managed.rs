@@ -12,9 +12,10 @@ use crate::cache::Cache;
 use crate::error::ActError;
 use crate::layer::{lvm, md};
 use crate::names;
+use crate::thin::{self, ThinPool};
 use crate::volumes::Failed;
 use host::{Invocation, Tool};
-use record::lvm::{Lvm, Resync};
+use record::lvm::{Lvm, Resync, Thin};
 use record::md::Md;
 use record::printable::Shown as _;
 use record::stack::Bcache;
@@ -49,6 +50,9 @@ impl Builder<'_> {
             self.perform(&Act::ChangeGroup(ChangeGroup { group, devices, command, args, in_use: false }))?;
         }
         let name = lvm::mapper_name(&group, lvm::DATA);
+        if let Some(thin) = &layer.thin {
+            self.thin_volume(thin, &group, &name, devices)?;
+        }
         if layer.layout.resync() == Some(Resync::Wait) {
             let cached = layer.cache.as_ref().is_some_and(|cache| cache.attach.is_built());
             let raid = if cached { lvm::mapper_name(&group, lvm::ORIGIN) } else { name.clone() };
@@ -68,6 +72,24 @@ impl Builder<'_> {
             self.caches.push(cache);
         }
         self.made_device(self.machine.roots.dev.join("mapper").join(name), false)
+    }
+
+    /// Builds the thin volume in the pool that was just made, if the pool is as it was asked for and the volume can't fill it.
+    fn thin_volume(
+        &mut self,
+        asked: &Thin,
+        group: &str,
+        name: &str,
+        devices: Vec<DeviceRef>,
+    ) -> Result<(), Stop> {
+        let pool = ThinPool::made(self.machine, group, asked).map_err(Failed::at("look at the thin pool"))?;
+        let bytes = pool.volume_bytes(asked).map_err(Stop::Unbuildable)?;
+        let lvm::Step { command, args } = lvm::thin_step(group, bytes);
+        let group = group.to_owned();
+        self.perform(&Act::ChangeGroup(ChangeGroup { group, devices, command, args, in_use: false }))?;
+        thin::verify_volume(self.machine, name).map_err(Failed::at("look at the thin volume"))?;
+        self.thin_pools.push(pool);
+        Ok(())
     }
 
     /// Builds an md array.

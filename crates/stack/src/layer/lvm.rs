@@ -1,11 +1,13 @@
 //! LVM: the arguments of its commands.
 
 use crate::act::lvm_command::{LvmCommand, Pv};
-use record::lvm::{CacheForm, CacheKind, Lvm, LvmCache, LvmLayout, Resync};
+use record::lvm::{CacheForm, CacheKind, Lvm, LvmCache, LvmLayout, Resync, Thin};
 use std::path::Path;
 
 /// The name of the logical volume.
 pub(crate) const DATA: &str = "data";
+/// The name of its thin pool.
+pub(crate) const POOL: &str = "pool";
 /// The name of its cache.
 pub(crate) const CACHE: &str = "cache";
 
@@ -95,10 +97,13 @@ pub(crate) fn group_steps(group: &str, pvs: &[Pv]) -> Vec<Step> {
     steps
 }
 
-/// The steps that create the logical volume and, if it is there from the beginning, attach its cache.
+/// The steps that create the logical volume, or the thin pool in its place, and, if it is there from the beginning, attach its
+/// cache.
 pub(crate) fn volume_steps(lvm: &Lvm, group: &str, devices: &[&Path], beside: &[&Path]) -> Vec<Step> {
-    let mut args = [["--name", DATA], ["--zero", "y"], ["--wipesignatures", "y"]].concat();
-    let layout: Vec<String> = match lvm.layout {
+    let plain = [["--name", DATA], ["--zero", "y"], ["--wipesignatures", "y"]].concat();
+    let plain = || plain.iter().map(|arg| (*arg).to_owned()).collect();
+    let mut args: Vec<String> = lvm.thin.as_ref().map_or_else(plain, pool_args);
+    args.extend(match lvm.layout {
         LvmLayout::Linear => Vec::new(),
         LvmLayout::Striped { stripes, stripe_bytes } => striped(stripes, stripe_bytes),
         LvmLayout::Raid1 { copies, resync } => {
@@ -108,21 +113,40 @@ pub(crate) fn volume_steps(lvm: &Lvm, group: &str, devices: &[&Path], beside: &[
         LvmLayout::Raid10 { stripes, stripe_bytes, resync } => {
             [mirrored("raid10", "1", resync), striped(stripes, stripe_bytes)].concat()
         }
-    };
-    args.extend(layout.iter().map(String::as_str));
-    let size = lvm.size_bytes.map(|bytes| format!("{bytes}b"));
-    match &size {
-        Some(size) => args.extend(["--size", size]),
-        None => args.extend(["--extents", "100%PVS"]),
-    }
-    args.push(group);
-    let places = places(lvm.tag.as_deref(), devices);
-    args.extend(places.iter().map(String::as_str));
+    });
+    args.extend(match lvm.size_bytes {
+        Some(bytes) => ["--size".to_owned(), format!("{bytes}b")],
+        None => ["--extents", "100%PVS"].map(str::to_owned),
+    });
+    args.push(group.to_owned());
+    args.extend(places(lvm.tag.as_deref(), devices));
     let mut steps = vec![Step::new(LvmCommand::Lvcreate, args)];
     if let Some(cache) = lvm.cache.as_ref().filter(|cache| cache.attach.is_built()) {
         steps.extend(attach_steps(cache, group, beside));
     }
     steps
+}
+
+/// The arguments that create the pool, before its layout and size. It has a spare for its metadata, as LVM makes pools.
+fn pool_args(thin: &Thin) -> Vec<String> {
+    let zero = if thin.zero { "y" } else { "n" };
+    let fixed = [["--name", POOL], ["--type", "thin-pool"], ["--poolmetadataspare", "y"], ["--zero", zero]];
+    let mut args: Vec<String> = fixed.concat().into_iter().map(str::to_owned).collect();
+    args.extend(["--discards", thin.discards.name()].map(str::to_owned));
+    if let Some(bytes) = thin.chunk_bytes {
+        args.extend(["--chunksize".to_owned(), format!("{}k", bytes / 1024)]);
+    }
+    if let Some(bytes) = thin.metadata_bytes {
+        args.extend(["--poolmetadatasize".to_owned(), format!("{bytes}b")]);
+    }
+    args
+}
+
+/// The step that creates the thin volume in the pool.
+pub(crate) fn thin_step(group: &str, bytes: u64) -> Step {
+    let size = format!("{bytes}b");
+    let args = ["--name", DATA, "--type", "thin", "--virtualsize", &size, "--thinpool", POOL, group];
+    Step::new(LvmCommand::Lvcreate, args)
 }
 
 /// The steps that create a cache and attach it.

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 pub(crate) fn lvm(layout: LvmLayout) -> Lvm {
-    Lvm { layout, size_bytes: None, tag: None, cache: None }
+    Lvm { layout, size_bytes: None, tag: None, cache: None, thin: None }
 }
 
 pub(crate) fn striped(stripes: u32) -> Lvm {

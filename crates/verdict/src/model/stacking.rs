@@ -2,7 +2,7 @@
 
 use super::geometry::{Geometry, Reads};
 use super::load::Load;
-use record::lvm::LvmLayout;
+use record::lvm::{Lvm, LvmLayout};
 use record::md::Md;
 use record::stack::{Btrfs, BtrfsProfile, Layer, Stack};
 use record::volume::{Volume, VolumeKind};
@@ -56,19 +56,23 @@ impl Stacking {
 }
 
 /// The geometry of arrays and logical volumes. Of two on top of each other it is that of the lower one, if the upper one adds none.
+/// A thin pool has none: its chunks lie in the order in which they were first written.
 fn of_devices(layers: &[&Layer], volumes: &[Volume]) -> Option<Stacking> {
     let members = u32::try_from(volumes.len()).ok()?;
     let mut stacking = match layers {
-        [Layer::Lvm(lvm)] if lvm.cache.is_none() => of_lvm(lvm.layout, members)?,
+        [Layer::Lvm(lvm)] if is_fixed(lvm) => of_lvm(lvm.layout, members)?,
         [Layer::Md(md)] => of_md(md, members),
-        [Layer::Md(md), Layer::Lvm(lvm)] if lvm.cache.is_none() && lvm.layout.devices() == 1 => {
-            of_md(md, members)
-        }
+        [Layer::Md(md), Layer::Lvm(lvm)] if is_fixed(lvm) && lvm.layout.devices() == 1 => of_md(md, members),
         _ => return None,
     };
     // a cgroup limits an emulated volume
     stacking.geometry.joined = !volumes.iter().any(|v| matches!(v.kind, VolumeKind::Emulate { .. }));
     Some(stacking)
+}
+
+/// Whether each byte of the volume has its place from the beginning, and nowhere else.
+fn is_fixed(lvm: &Lvm) -> bool {
+    lvm.cache.is_none() && lvm.thin.is_none()
 }
 
 fn of_lvm(layout: LvmLayout, members: u32) -> Option<Stacking> {

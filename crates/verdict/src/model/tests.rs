@@ -13,6 +13,7 @@ use record::event::Stopped;
 use record::finding::{Claim, Finding, Severity};
 use record::id::{CellId, RunId};
 use record::judged::{CellView, ModelSource, RunView};
+use record::lvm::{Discards, Lvm, LvmLayout, Thin};
 use record::md::{Md, MdLevel};
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{BtrfsProfile, FsKind, Layer, Luks, Rebuild, Stack};
@@ -242,6 +243,22 @@ fn encryption_adds_no_requests() {
     assert!(of(vec![ext4()], 1, 256 << 10).is_some());
     assert_eq!(of(vec![luks(), ext4()], 1, 256 << 10), None);
     assert_eq!(of(vec![luks(), ext4()], 2, 4096), None, "it stands on one device");
+}
+
+/// A thin pool puts chunks where there is room when they are first written.
+#[test]
+fn a_thin_pool_has_no_model() {
+    let of = |thin| {
+        let lvm = Lvm { layout: LvmLayout::Linear, size_bytes: None, tag: None, cache: None, thin };
+        let layers = vec![Layer::Lvm(lvm), filesystem(FsKind::Ext4)];
+        let (name, volumes, rebuild) = ("s".to_owned(), limited(1), Rebuild::Trial);
+        let stack = Stack { name, volumes, beside: Vec::new(), layers, rebuild };
+        Stacking::of(&stack, &load(Rw::Randrw, 4096, |_| {}))
+    };
+    assert!(of(None).is_some());
+    let (chunk_bytes, metadata_bytes, virtual_bytes) = (None, None, None);
+    let discards = Discards::Passdown;
+    assert_eq!(of(Some(Thin { chunk_bytes, zero: true, discards, metadata_bytes, virtual_bytes })), None);
 }
 
 /// A cell of random reads over `volumes`, with its reads in each round of 20 s.

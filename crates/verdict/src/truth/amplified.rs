@@ -9,6 +9,7 @@ use crate::testing::{GIB, MIB, Truth, btrfs, filesystem, whole};
 use record::counter::{BlockCounters, Sample};
 use record::finding::{Claim, Severity};
 use record::judged::Limit;
+use record::lvm::{Discards, Lvm, LvmLayout, Thin};
 use record::md::{Md, MdLevel};
 use record::stack::{BtrfsProfile, FsKind, Layer};
 use record::topology::{BlockKind, BlockNode};
@@ -145,6 +146,16 @@ fn arrays_below() {
     // A mirror that it doesn't declare.
     let other = array(vec![filesystem(FsKind::Ext4)], |s, d| member(s, d, 1.0, 0.0));
     assert!(text(&other).contains("a mirror below that the experiment doesn't declare"), "{}", text(&other));
+    let thin = Thin {
+        chunk_bytes: None,
+        zero: true,
+        discards: Discards::Passdown,
+        metadata_bytes: None,
+        virtual_bytes: None,
+    };
+    let lvm = Lvm { layout: LvmLayout::Linear, size_bytes: None, tag: None, cache: None, thin: Some(thin) };
+    let pool = array(vec![Layer::Lvm(lvm), filesystem(FsKind::Ext4)], |s, d| member(s, d, 1.0, 0.0));
+    assert!(text(&pool).contains("chunks that the thin pool allocated"), "{}", text(&pool));
     let parity = array(vec![filesystem(FsKind::Ext4)], |s, d| member(s, d, 1.0, 1.0));
     assert!(text(&parity).contains("became 2.20 bytes"), "{}", text(&parity));
     assert!(text(&parity).contains("parity of the array below"), "{}", text(&parity));

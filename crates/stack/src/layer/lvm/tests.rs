@@ -3,14 +3,16 @@ use super::{
 };
 use crate::act::device_ref::{DeviceRef, Title};
 use crate::act::lvm_command::Pv;
-use record::lvm::{Attach, CacheForm, CacheKind, CacheMode, Detach, Lvm, LvmCache, LvmLayout, Resync};
+use record::lvm::{
+    Attach, CacheForm, CacheKind, CacheMode, Detach, Discards, Lvm, LvmCache, LvmLayout, Resync, Thin,
+};
 use std::path::Path;
 
 const DEVICES: [&str; 2] = ["/dev/loop1000", "/dev/loop1001"];
 const FAST: &str = "/dev/loop1002";
 
 fn lvm(layout: LvmLayout) -> Lvm {
-    Lvm { layout, size_bytes: None, tag: None, cache: None }
+    Lvm { layout, size_bytes: None, tag: None, cache: None, thin: None }
 }
 
 /// The steps, one line each.
@@ -35,6 +37,38 @@ fn layouts_become_arguments() {
     let raid10 = LvmLayout::Raid10 { stripes: 2, stripe_bytes, resync: Resync::Wait };
     let expected = format!("{BEGIN} --type raid10 --mirrors 1 --stripes 2 --stripesize 16k {END}");
     assert_eq!(told(&lvm(raid10)), expected);
+}
+
+#[test]
+fn a_thin_pool_takes_the_place_of_the_volume() {
+    let bare = Thin {
+        chunk_bytes: None,
+        zero: true,
+        discards: Discards::Passdown,
+        metadata_bytes: None,
+        virtual_bytes: Some(1 << 30),
+    };
+    let of = |layout, thin: &Thin| told(&Lvm { thin: Some(thin.clone()), ..lvm(layout) });
+    const BEGIN: &str = "lvcreate --name pool --type thin-pool --poolmetadataspare y";
+    assert_eq!(
+        of(LvmLayout::Linear, &bare),
+        format!("{BEGIN} --zero y --discards passdown --extents 100%PVS g /dev/loop1000 /dev/loop1001")
+    );
+    let all = Thin {
+        chunk_bytes: Some(192 << 10),
+        zero: false,
+        discards: Discards::Nopassdown,
+        metadata_bytes: Some(8 << 20),
+        ..bare
+    };
+    let striped = LvmLayout::Striped { stripes: 2, stripe_bytes: 64 << 10 };
+    assert_eq!(
+        of(striped, &all),
+        format!(
+            "{BEGIN} --zero n --discards nopassdown --chunksize 192k --poolmetadatasize 8388608b --stripes 2 --stripesize 64k \
+             --extents 100%PVS g /dev/loop1000 /dev/loop1001"
+        )
+    );
 }
 
 #[test]
