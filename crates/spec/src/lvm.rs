@@ -9,8 +9,8 @@ use crate::scope::Scope;
 use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::volume_manager::{
-    ATTACHES, BCACHE_MODES, CACHE, CACHE_KINDS, CACHE_MODES, CACHE_POLICIES, DETACHES, DISCARDS, RAIDS, RESYNCS, THIN,
-    WRITECACHE,
+    ATTACHES, BCACHE_MODES, CACHE, CACHE_KINDS, CACHE_MODES, CACHE_POLICIES, DETACHES, DISCARDS, RAIDS,
+    RESYNCS, THIN, WRITECACHE,
 };
 use record::lvm::{
     Attach, CacheForm, CacheKind, CacheMode, Detach, Discards, Lvm, LvmCache, LvmLayout, Resync, Thin,
