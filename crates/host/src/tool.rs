@@ -98,7 +98,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 43] = [
         Self::AnsiblePlaybook,
         Self::AptGet,
         Self::Blkid,

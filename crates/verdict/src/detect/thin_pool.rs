@@ -1,8 +1,9 @@
 //! A claim about thin pools: the load was the first to write to their chunks.
 
-use super::{Detected, Scene, WORTH_SAYING, evidence};
+use crate::detected::{Detected, WORTH_SAYING, evidence};
 use crate::facts::Facts;
 use crate::figures::{bytes, percent};
+use crate::scene::Scene;
 use crate::span::float;
 use record::finding::{Claim, Severity};
 use record::lvm::{ThinRecord, ThinState};

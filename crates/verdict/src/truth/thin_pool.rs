@@ -1,7 +1,7 @@
 //! Thin pools, by what they had allocated before and after the load.
 
 use super::judged;
-use crate::detect::Detected;
+use crate::detected::Detected;
 use crate::testing::{MIB, Truth, filesystem};
 use record::finding::{Claim, Severity};
 use record::lvm::{ThinRecord, ThinState};
