@@ -201,6 +201,9 @@ pub struct Options {
     /// Pause of a job after every `thinktime_blocks` I/Os, in microseconds.
     #[serde(default)]
     pub thinktime_us: u64,
+    /// The part of a pause, from its begin, in which the job keeps its processor busy, in microseconds.
+    #[serde(default)]
+    pub thinktime_spin_us: u64,
     /// Number of I/Os between two pauses.
     #[serde(default = "one")]
     pub thinktime_blocks: u32,
@@ -260,6 +263,7 @@ impl Options {
             fdatasync: 0,
             sync: SyncMode::None,
             thinktime_us: 0,
+            thinktime_spin_us: 0,
             thinktime_blocks: 1,
             runtime_ms: None,
             ramp_time_ms: None,

@@ -183,6 +183,7 @@ fn idle(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
     };
     if fields.get("thinktime").is_none() {
         note("thinktime_blocks", " without `thinktime`");
+        note("thinktime_spin", " without `thinktime`");
     }
     if fields.get("rate").is_none() && fields.get("rate_iops").is_none() {
         note("rate_process", " without `rate` or `rate_iops`");

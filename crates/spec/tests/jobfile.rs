@@ -67,7 +67,7 @@ fn each_option_of_the_subset_is_read_as_fio_reads_it() {
         ("sync=1", Options { sync: SyncMode::Sync, ..base() }),
         ("sync=dsync", Options { sync: SyncMode::Dsync, ..base() }),
         ("thinktime=250\nthinktime_blocks=4", Options { thinktime_us: 250, thinktime_blocks: 4, ..base() }),
-        ("thinktime=2ms", Options { thinktime_us: 2000, ..base() }),
+        ("thinktime=2ms\nthinktime_spin=30", Options { thinktime_us: 2000, thinktime_spin_us: 30, ..base() }),
         ("runtime=30", Options { runtime_ms: Some(30_000), time_based: false, ..base() }),
         (
             "timeout=1m\nramp_time=500ms\ntime_based",

@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn pauses_hold_back_what_comes_next() {
-        let pause = Pause { pause_ns: 5000, blocks: 1 };
+        let pause = Pause { pause_ns: 5000, spin_ns: 0, blocks: 1 };
         let mut slow = sources(JobTask { pause: Some(pause), ..job(Rw::Read) });
         let first = io(slow.next(1000, 1000));
         slow.completed(&first, 2000);

@@ -108,6 +108,7 @@ pub(crate) fn of_options(
 fn pause(options: &Options) -> Option<Pause> {
     (options.thinktime_us > 0).then(|| Pause {
         pause_ns: options.thinktime_us.saturating_mul(1000),
+        spin_ns: options.thinktime_spin_us.saturating_mul(1000),
         blocks: options.thinktime_blocks,
     })
 }

@@ -1,4 +1,4 @@
-//! Pauses of a job: fio's `thinktime` and `thinktime_blocks`.
+//! Pauses of a job: fio's `thinktime`, `thinktime_spin` and `thinktime_blocks`.
 //!
 //! As in fio, the pause begins when that many I/Os are completed and all that were issued meanwhile are completed too.
 
@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pause {
     pub(crate) pause_ns: u64,
+    /// The first part of a pause, in which the job keeps its processor busy. A longer one makes the pause longer, as in fio.
+    pub(crate) spin_ns: u64,
     /// I/Os between two pauses.
     pub(crate) blocks: u32,
 }
@@ -18,18 +20,24 @@ pub(crate) struct Think {
     pause: Pause,
     done: u32,
     in_flight: u32,
+    spin_until_ns: u64,
     until_ns: u64,
 }
 
 impl Think {
     pub(crate) fn new(pause: Pause) -> Self {
-        Self { pause: Pause { blocks: pause.blocks.max(1), ..pause }, done: 0, in_flight: 0, until_ns: 0 }
+        let pause = Pause { blocks: pause.blocks.max(1), ..pause };
+        Self { pause, done: 0, in_flight: 0, spin_until_ns: 0, until_ns: 0 }
     }
 
-    /// The time until which nothing may be issued; `u64::MAX`: until the I/Os in flight complete.
+    /// The time until which nothing may be issued; `u64::MAX`: until the I/Os in flight complete; now: the job asks again at once,
+    /// and so keeps its processor busy.
     pub(crate) fn pauses(&self, now_ns: u64) -> Option<u64> {
         if self.done >= self.pause.blocks {
             return Some(u64::MAX);
+        }
+        if self.spin_until_ns > now_ns {
+            return Some(now_ns);
         }
         (self.until_ns > now_ns).then_some(self.until_ns)
     }
@@ -44,6 +52,7 @@ impl Think {
         self.done += 1;
         if self.done >= self.pause.blocks && self.in_flight == 0 {
             self.done = 0;
+            self.spin_until_ns = now_ns.saturating_add(self.pause.spin_ns);
             self.until_ns = now_ns.saturating_add(self.pause.pause_ns);
         }
     }
@@ -55,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_pause_begins_when_all_is_done() {
-        let mut think = Think::new(Pause { pause_ns: 1000, blocks: 2 });
+        let mut think = Think::new(Pause { pause_ns: 1000, spin_ns: 0, blocks: 2 });
         assert_eq!(think.pauses(0), None);
         (0..3).for_each(|_| think.issued());
         think.completed(10);
@@ -68,5 +77,18 @@ mod tests {
         think.issued();
         think.completed(1040);
         assert_eq!(think.pauses(1040), None, "counting begins again");
+    }
+
+    #[test]
+    fn a_pause_begins_busy() {
+        let mut think = Think::new(Pause { pause_ns: 1000, spin_ns: 300, blocks: 1 });
+        think.issued();
+        think.completed(10);
+        assert_eq!((think.pauses(10), think.pauses(309)), (Some(10), Some(309)), "asked again at once");
+        assert_eq!((think.pauses(310), think.pauses(1010)), (Some(1010), None));
+        let mut longer = Think::new(Pause { pause_ns: 100, spin_ns: 300, blocks: 1 });
+        longer.issued();
+        longer.completed(10);
+        assert_eq!((longer.pauses(200), longer.pauses(310)), (Some(200), None));
     }
 }

@@ -204,15 +204,15 @@ pub const KEYS: &[FioOption] = &[
     ),
     key(
         "thinktime",
-        Field::Time {
-            unit: "us",
-            per_second: 1_000_000,
-            least: 0,
-            most: MAX_THINKTIME_US,
-            set: |o, us| o.thinktime_us = us,
-        },
+        microseconds(|o, us| o.thinktime_us = us),
         |o| (o.thinktime_us > 0).then(|| format!("{}us", o.thinktime_us)),
         "Pause after every thinktime_blocks I/Os; microseconds without a unit",
+    ),
+    key(
+        "thinktime_spin",
+        microseconds(|o, us| o.thinktime_spin_us = us),
+        |o| (o.thinktime_us > 0 && o.thinktime_spin_us > 0).then(|| format!("{}us", o.thinktime_spin_us)),
+        "The first part of each pause, in which the job keeps its processor busy (default: 0)",
     ),
     key(
         "thinktime_blocks",
@@ -274,6 +274,11 @@ const fn key(
 /// A time of a trial.
 const fn milliseconds(least: u64, set: fn(&mut Options, u64)) -> Field {
     Field::Time { unit: "s", per_second: 1000, least, most: MAX_TIME_MS, set }
+}
+
+/// A pause between two I/Os.
+const fn microseconds(set: fn(&mut Options, u64)) -> Field {
+    Field::Time { unit: "us", per_second: 1_000_000, least: 0, most: MAX_THINKTIME_US, set }
 }
 
 /// What the engine writes for each trial and place.

@@ -79,7 +79,6 @@ pub(super) const PASSED: &[FioOption] = &[
     passed("sync_file_range"),
     passed("thinktime_blocks_type"),
     passed("thinktime_iotime"),
-    passed("thinktime_spin"),
     passed("uncached"),
     passed("userspace_reap"),
     passed("verify_async"),

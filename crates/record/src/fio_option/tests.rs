@@ -114,6 +114,7 @@ fn every_key_sets_a_field_of_its_own_and_tells_fio() {
         "rate=77",
         "rate_process=poisson",
         "thinktime=770us",
+        "thinktime_spin=770us",
         "thinktime_blocks=6",
         "time_based=0",
         "random_distribution=zipf:1.1",

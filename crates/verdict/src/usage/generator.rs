@@ -47,7 +47,8 @@ pub(crate) fn is_acquitted(scene: &Scene<'_>) -> bool {
 
 fn polls(facts: &Facts<'_>) -> bool {
     let set = |o: &Options, name: &str| o.other.get(name).is_some_and(|value| value != "0");
-    facts.all_options().iter().any(|o| ["hipri", "sqthread_poll"].iter().any(|name| set(o, name)))
+    let polls = |o: &&Options| ["hipri", "sqthread_poll"].iter().any(|name| set(o, name));
+    facts.all_options().iter().any(|o| polls(o) || o.thinktime_spin_us > 0)
 }
 
 /// The load as a share of the nearest limit of a device; `None` if there are no limits.

@@ -25,7 +25,10 @@ const ACCEPTED: &[Edit] = &[
     ("deep", |o| o.iodepth = 32_768),
     ("sync", |o| o.sync = SyncMode::Sync),
     ("fsync", |o| o.fsync = 8),
-    ("thinktime", |o| o.thinktime_us = 100),
+    ("thinktime", |o| {
+        o.thinktime_us = 100;
+        o.thinktime_spin_us = 50;
+    }),
     ("once", |o| o.time_based = false),
     ("rate_iops", |o| o.rate_iops = Some(100)),
     ("poisson", |o| {

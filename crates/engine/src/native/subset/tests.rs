@@ -33,7 +33,7 @@ fn translated(options: &Options) -> Result<JobTask, String> {
 fn what_native_lacks_is_refused_by_name() {
     for (name, value) in [
         ("zonesize", "1m"),
-        ("thinktime_spin", "10"),
+        ("thinktime_iotime", "10"),
         ("continue_on_error", "sometimes"),
         ("rate_process", "bursty"),
         ("fixedbufs", "0"),
@@ -79,6 +79,7 @@ fn what_native_knows_is_taken() {
         rate_bytes_per_second: Some(1 << 20),
         rate_process: RateProcess::Poisson,
         thinktime_us: 7,
+        thinktime_spin_us: 2,
         thinktime_blocks: 3,
         sync: SyncMode::Dsync,
         time_based: false,
@@ -87,7 +88,7 @@ fn what_native_knows_is_taken() {
     .unwrap();
     assert_eq!(job.sizes, Sizes::Range { low: 4096, high: 8192 });
     assert_eq!(job.rate, Some(Rate { per_second: 1 << 20, bytes: true, poisson: true }));
-    assert_eq!(job.pause, Some(Pause { pause_ns: 7000, blocks: 3 }));
+    assert_eq!(job.pause, Some(Pause { pause_ns: 7000, spin_ns: 2000, blocks: 3 }));
     assert!(job.once && job.sync == SyncMode::Dsync);
 }
 
