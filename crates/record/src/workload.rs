@@ -202,7 +202,8 @@ pub struct Options {
     #[serde(default)]
     pub thinktime_us: u64,
     /// The part of a pause, from its begin, in which the job keeps its processor busy, in microseconds.
-    #[serde(default)]
+    // Left out if 0: the names of cells come from this form, and those of earlier plans stay.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub thinktime_spin_us: u64,
     /// Number of I/Os between two pauses.
     #[serde(default = "one")]
@@ -333,6 +334,10 @@ fn one() -> u32 {
 
 fn yes() -> bool {
     true
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A range of block sizes.
