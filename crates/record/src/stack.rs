@@ -197,8 +197,9 @@ pub struct Bcache {
 impl Bcache {
     /// Bytes before the data on the backing device (`BDEV_DATA_START_DEFAULT`, drivers/md/bcache/bcache_ondisk.h).
     pub const DATA_OFFSET: u64 = 8 << 10;
-    /// The smallest number of buckets that make-bcache accepts.
-    pub const LEAST_BUCKETS: u64 = 128;
+    /// The smallest number of buckets that the kernel accepts: a 1024th of the next power of two must be one at least (`cache_alloc`,
+    /// drivers/md/bcache/super.c). make-bcache accepts 128.
+    pub const LEAST_BUCKETS: u64 = 513;
     /// The size of a bucket if none is said, as make-bcache chooses it, bytes.
     pub const BUCKET_BYTES: u64 = 512 << 10;
     /// Bytes that a bucket may have; a power of two among them.

@@ -129,6 +129,8 @@ fn lab_bcache_the_undo_writes_dirty_data_back() {
         assert_ne!(dirty.trim(), "0.0k", "nothing to write back");
         let devices = below();
         built.undo(machine, &mut journal).unwrap_or_else(|error| panic!("{}", chain(&error)));
+        // bcache wrote below the device's own page cache, which may have older pages
+        std::fs::write("/proc/sys/vm/drop_caches", "1").unwrap();
         let lies = devices.iter().any(|path| {
             let mut device = File::open(path).unwrap();
             let mut found = vec![0; noise.len()];

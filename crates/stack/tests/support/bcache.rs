@@ -16,7 +16,7 @@ pub(crate) fn bcache(mode: BcacheMode) -> Bcache {
         cache: "ssd".to_owned(),
         mode,
         block_bytes: Some(4096),
-        bucket_bytes: 128 << 10,
+        bucket_bytes: 64 << 10,
         sequential_cutoff_bytes: Some(0),
         writeback_percent: Some(20),
     }
@@ -28,13 +28,13 @@ pub(crate) fn cached_by_bcache() -> Vec<Scenario> {
     let of = |name, count, layers| Scenario {
         name,
         volumes: emulated(count, 48, Limits::default()),
-        beside: ssd(64),
+        beside: ssd(72),
         layers,
     };
     let mode = |mode| Layer::Bcache(bcache(mode));
     let plain = Bcache {
         block_bytes: None,
-        bucket_bytes: Bcache::BUCKET_BYTES,
+        bucket_bytes: 128 << 10,
         sequential_cutoff_bytes: None,
         writeback_percent: None,
         ..bcache(BcacheMode::Writethrough)
