@@ -491,6 +491,8 @@ pub struct SweepView {
     pub cells: Vec<CellId>,
     /// The level up to which the figure scales; `None`: it doesn't scale.
     pub scales_to: Option<String>,
+    /// Whether the rounds decide that it scales no further.
+    pub is_decided: bool,
     /// The figure at the highest level over that at `scales_to`, or at the lowest level where it doesn't scale; `None` where
     /// nothing lies beyond.
     pub beyond: Option<RatioView>,

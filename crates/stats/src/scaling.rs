@@ -22,6 +22,8 @@ pub struct Scaling {
     pub steps: Vec<Step>,
     /// Index of the level up to which the figure scales; 0: it doesn't scale at all.
     pub knee: usize,
+    /// Whether the figure is said to stop at the knee. If not, the estimate of the next step scales, and the rounds don't show it.
+    pub is_decided: bool,
 }
 
 /// Returns how far a figure scales along a factor. A step scales if growth is shown (one-sided, with Holm's adjustment over all
@@ -61,7 +63,8 @@ pub fn scaling(
     }
     let scales = |step: &&Step| step.p_adjusted <= 1.0 - confidence && step.elasticity >= least;
     let knee = steps.iter().take_while(scales).count();
-    Some(Scaling { steps, knee })
+    let is_decided = steps.get(knee).is_none_or(|step| step.elasticity < least);
+    Some(Scaling { steps, knee, is_decided })
 }
 
 #[cfg(test)]
@@ -88,6 +91,19 @@ mod tests {
         assert_eq!(knee([100.0, 190.0, 210.0, 215.0]), 1);
         assert_eq!(knee([100.0, 100.0, 100.0, 100.0]), 0);
         assert_eq!(knee([100.0, 80.0, 160.0, 320.0]), 0, "what falls first does not scale");
+    }
+
+    #[test]
+    fn growth_that_the_rounds_do_not_show_is_undecided() {
+        let noisy =
+            [[100.0, 300.0, 50.0], [300.0, 100.0, 250.0], [700.0, 300.0, 900.0], [600.0, 1600.0, 900.0]];
+        let noisy = noisy.map(|rounds| rounds.map(Some));
+        let noisy: Vec<&[Option<f64>]> = noisy.iter().map(<[_; 3]>::as_slice).collect();
+        let found = scaling(&LEVELS, &noisy, 0.5, None, 0.95).unwrap();
+        assert_eq!((found.knee, found.is_decided), (0, false), "{found:?}");
+        let flat = cells([100.0, 190.0, 210.0, 215.0]);
+        let flat: Vec<&[Option<f64>]> = flat.iter().map(Vec::as_slice).collect();
+        assert!(scaling(&LEVELS, &flat, 0.5, None, 0.95).unwrap().is_decided);
     }
 
     #[test]

@@ -123,7 +123,8 @@ impl Course<'_> {
             self.cells.iter().map(|(_, _, cell)| by_round(cell, metric)).collect::<Option<_>>()?;
         let rounds: Vec<&[Option<f64>]> = rounds.iter().map(Vec::as_slice).collect();
         let levels: Vec<f64> = self.cells.iter().map(|(number, _, _)| *number).collect();
-        let knee = stats::scaling(&levels, &rounds, LEAST_ELASTICITY, level.trim, level.each)?.knee;
+        let scaling = stats::scaling(&levels, &rounds, LEAST_ELASTICITY, level.trim, level.each)?;
+        let knee = scaling.knee;
         let last = self.cells.len() - 1;
         let (from, to) = (self.cells.get(knee)?, self.cells.get(last)?);
         let beyond = |metric: &str| {
@@ -139,7 +140,8 @@ impl Course<'_> {
             levels: self.cells.iter().map(|(_, written, _)| (*written).to_owned()).collect(),
             cells: self.cells.iter().map(|(_, _, cell)| cell.id.clone()).collect(),
             scales_to: (knee > 0).then(|| from.1.to_owned()),
-            text: self.text(metric, knee, gain.as_ref(), latency.zip(cost.as_ref())),
+            is_decided: scaling.is_decided,
+            text: self.text(metric, (knee, scaling.is_decided), gain.as_ref(), latency.zip(cost.as_ref())),
             beyond: gain,
             latency: latency.map(str::to_owned).filter(|_| cost.is_some()),
             latency_beyond: cost,
@@ -163,13 +165,20 @@ impl Course<'_> {
     fn text(
         &self,
         metric: &str,
-        knee: usize,
+        (knee, is_decided): (usize, bool),
         gain: Option<&RatioView>,
         cost: Option<(&str, &RatioView)>,
     ) -> String {
         let written = |at: usize| self.cells.get(at).map_or("", |(_, written, _)| *written);
         let (from, to) = (written(knee), written(self.cells.len() - 1));
         let said = match (knee, gain) {
+            (0, _) if !is_decided => {
+                format!("the rounds don't show whether {metric} scales with {}", self.factor)
+            }
+            (_, Some(_)) if !is_decided => format!(
+                "{metric} scales with {} up to {from}, and the rounds don't show whether it does beyond",
+                self.factor
+            ),
             (0, _) => format!("{metric} doesn't scale with {}", self.factor),
             (_, None) => format!("{metric} scales with {} up to {to}, the highest level", self.factor),
             (_, Some(_)) => format!("{metric} scales with {} up to {from}", self.factor),
@@ -228,6 +237,27 @@ mod tests {
         let steady = sweep([10_000, 20_000, 40_000, 80_000]);
         assert_eq!((steady[0].scales_to.as_deref(), steady[0].beyond), (Some("8"), None));
         assert!(steady[0].text == "iops scales with depth up to 8, the highest level", "{}", steady[0].text);
+    }
+
+    #[test]
+    fn what_the_rounds_do_not_show_is_said_to_be_open() {
+        let cells: Vec<_> = [(1, [2_000, 40_000]), (2, [30_000, 10_000]), (4, [30_000, 90_000])]
+            .into_iter()
+            .map(|(depth, ios)| {
+                let (mut cell, trials) = cell(&format!("d{depth}"), &ios);
+                cell.stack.name = "ext4".to_owned();
+                cell.workload.name = format!("randread-{depth}");
+                cell.levels = [("depth".to_owned(), depth.to_string())].into();
+                (cell, trials)
+            })
+            .collect();
+        let view = &run_with(&cells, |_| {}).sweeps[0];
+        assert!(!view.is_decided && view.scales_to.is_none(), "{view:?}");
+        assert!(
+            view.text.starts_with("the rounds don't show whether iops scales with depth; at 4"),
+            "{}",
+            view.text
+        );
     }
 
     #[test]
