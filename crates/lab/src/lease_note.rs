@@ -84,7 +84,7 @@ pub(crate) fn forget(notes: &Path, guest: &str) -> Result<(), LabError> {
     found.iter().filter(|note| note.guest == guest).try_for_each(Note::remove)
 }
 
-/// Locks all notes without a lock and returns them, and the paths of those that other processes hold.
+/// Locks every note that no process holds. Returns these notes, and the paths of the notes that other processes hold.
 pub(crate) fn unheld(notes: &Path) -> Result<(Vec<Note>, Vec<PathBuf>), LabError> {
     let Ok(entries) = fs::read_dir(notes) else { return Ok((vec![], vec![])) };
     let (mut found, mut held) = (Vec::new(), Vec::new());

@@ -41,8 +41,8 @@ pub enum CacheState {
     Bcache(BcacheState),
 }
 
-/// State of bcache (Documentation/admin-guide/bcache.rst). It counts reads, and those that only partly hit as misses. The kernel rounds the
-/// bytes to two or more digits.
+/// State of bcache (Documentation/admin-guide/bcache.rst). It counts reads only; a read that hits in part counts as a miss. The kernel
+/// rounds the bytes to two or more digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BcacheState {
     /// Reads that the cache served.

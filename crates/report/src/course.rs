@@ -54,7 +54,7 @@ mod tests {
         let shown = drawn(&rounds).unwrap();
         assert!(shown.starts_with("last rounds ▁") && shown.ends_with("█ 10 to 69 IOPS"), "{shown}");
         finding.claim = Claim::NotSteady;
-        assert_eq!(course(&finding, Some(&cell)), None, "nothing is told of the trial");
+        assert_eq!(course(&finding, Some(&cell)), None, "the finding names no trial");
         for tenth in 1..=10_u32 {
             finding.evidence.insert(format!("tenth_{tenth:02}_bytes_per_second"), f64::from(tenth) * 1e6);
         }

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use support::{
     Bench, Fault, Hook, Matrix, asked_for_all, bcache, bcache_dir, cached_by_bcache, chain, emulated,
-    is_cached_as_asked, simple, stands_and_falls,
+    is_cached_as_asked, rate, simple, stands_and_falls,
 };
 use testkit::{exclusive, is_root};
 
@@ -170,25 +170,6 @@ fn lab_bcache_a_device_in_use_is_busy_and_then_goes() {
     }
 }
 
-/// Requests per second of 4 KiB at random on a device, by fio in the cgroup that has the limits.
-fn rate(procs: &Path, device: &Path, rw: &str) -> f64 {
-    let output = Command::new("sh")
-        .args(["-c", "echo 0 >\"$1\" && shift && exec \"$@\"", "sh"])
-        .arg(procs)
-        .arg("fio")
-        .args(["--name=x", "--bs=4k", "--iodepth=16", "--ioengine=libaio", "--direct=1", "--size=32m"])
-        .args(["--time_based", "--runtime=5", "--output-format=terse", "--terse-version=3"])
-        .arg(format!("--rw={rw}"))
-        .arg(format!("--filename={}", device.to_str().unwrap()))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said} {}", String::from_utf8_lossy(&output.stderr));
-    // fio's manual, "Terse output": reads and writes per second
-    let field = if rw == "randread" { 7 } else { 48 };
-    said.trim().split(';').nth(field).unwrap().parse().unwrap()
-}
-
 /// What a load reads past a cache that has nothing of it, and writes through it, is charged to who asked.
 #[test]
 fn lab_bcache_the_limits_of_a_volume_hold_for_what_the_load_asks() {
@@ -205,7 +186,7 @@ fn lab_bcache_the_limits_of_a_volume_hold_for_what_the_load_asks() {
         with_built(&bench, &stack, |machine, mut journal, volumes, built| {
             let procs = volumes.throttle().unwrap().cgroup_procs;
             for rw in ["randread", "randwrite"] {
-                let rate = rate(&procs, &node(&built), rw);
+                let rate = rate(&procs, &node(&built), rw, "32m");
                 eprintln!("{}, {rw}: {rate} a second", mode.name());
                 // a read may hit what was read or written before
                 let most = if rw == "randread" && mode != BcacheMode::None { f64::MAX } else { 110.0 };

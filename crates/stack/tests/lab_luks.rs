@@ -90,7 +90,7 @@ fn lab_luks_the_limits_of_a_volume_hold_below_it() {
         let device::Place::Block(node) = built.ground.place().clone() else { panic!("a block device") };
         let procs = volumes.throttle().unwrap().cgroup_procs;
         for rw in ["randread", "randwrite"] {
-            let rate = rate(&procs, &node, rw);
+            let rate = rate(&procs, &node, rw, "16m");
             eprintln!("{rw}, without workqueues {no_workqueues}: {rate} a second");
             assert!((90.0..=110.0).contains(&rate), "{rw}: {rate} a second on a volume of 100");
         }

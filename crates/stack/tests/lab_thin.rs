@@ -117,7 +117,7 @@ fn lab_thin_the_limits_of_a_volume_hold_for_what_the_load_asks() {
     let Place::Block(node) = built.ground.place().clone() else { panic!("a block device") };
     let procs = volumes.throttle().unwrap().cgroup_procs;
     for (pass, rw) in [("first", "randwrite"), ("second", "randwrite"), ("second", "randread")] {
-        let rate = rate(&procs, &node, rw);
+        let rate = rate(&procs, &node, rw, "16m");
         eprintln!("{pass} {rw}: {rate} a second");
         assert!((90.0..=110.0).contains(&rate), "{pass} {rw}: {rate} a second on a volume of 100");
     }

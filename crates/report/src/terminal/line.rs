@@ -5,7 +5,7 @@ use crate::paint::Paint;
 use crate::wrap::fill;
 use record::printable::one_line;
 
-/// Wraps words as [`fill`] does, and colours those that have a tone.
+/// Wraps words as [`fill`] does, and colours each word that has a tone.
 pub(super) fn painted(first: &str, words: &Words, width: usize, paint: Paint) -> String {
     let pieces: Vec<(String, Style)> = words
         .0

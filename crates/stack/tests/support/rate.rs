@@ -3,23 +3,16 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Requests per second of 4 KiB at random on a device, by fio in the cgroup that has the limits.
-pub(crate) fn rate(procs: &Path, device: &Path, rw: &str) -> f64 {
-    let fio = [
-        "--name=x",
-        "--bs=4k",
-        "--iodepth=16",
-        "--ioengine=libaio",
-        "--direct=1",
-        "--size=16m",
-        "--time_based",
-    ];
+/// Requests per second of 4 KiB at random on the first `size` of a device, by fio in the cgroup that has the limits.
+pub(crate) fn rate(procs: &Path, device: &Path, rw: &str, size: &str) -> f64 {
+    let fio = ["--name=x", "--bs=4k", "--iodepth=16", "--ioengine=libaio", "--direct=1", "--time_based"];
     let output = Command::new("sh")
         .args(["-c", "echo 0 >\"$1\" && shift && exec \"$@\"", "sh"])
         .arg(procs)
         .arg("fio")
         .args(fio)
         .args(["--runtime=5", "--output-format=terse", "--terse-version=3", &format!("--rw={rw}")])
+        .arg(format!("--size={size}"))
         .arg(format!("--filename={}", device.to_str().unwrap()))
         .output()
         .unwrap();
