@@ -13,6 +13,7 @@ mod fs_copies;
 mod kind;
 pub(crate) mod knob;
 pub(crate) mod loop_device;
+pub(crate) mod luks;
 pub(crate) mod lvm;
 pub(crate) mod lvm_command;
 mod mapper;
