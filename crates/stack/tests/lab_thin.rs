@@ -28,14 +28,14 @@ const THIN: Matrix = Matrix {
     },
     child: "lab_thin_child_that_dies",
     acts: &["make_group", "change_group"],
-    failures_every: 1,
+    failures_every: 3,
 };
 /// What the matrix of one must at least hold.
 const FEWEST_FAULTS: usize = 10;
 
 #[test]
 fn lab_thin_any_step_may_fail() {
-    THIN.run(Fault::Fail, FEWEST_FAULTS);
+    THIN.run(Fault::Fail, FEWEST_FAULTS / THIN.failures_every);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn lab_thin_any_moment_may_be_the_last() {
 /// Also while lvcreate runs, which then outlives us for a moment.
 #[test]
 fn lab_thin_any_instant_may_be_the_last() {
-    THIN.kill_at_instants(&["thin-ext4"], 8);
+    THIN.kill_at_instants(&["thin-ext4"], 4);
 }
 
 /// Not a test by itself: the process that is killed. Does nothing when run with the others.
