@@ -1,30 +1,22 @@
 //! Line wrapping.
 
+use textwrap::{Options, WordSplitter};
+
 /// Wraps a text into lines of at most `width` characters; the first begins with `first`, the others with as many blanks. A word that is
 /// longer than a line stays whole, since it may be a path.
 pub(crate) fn fill(first: &str, text: &str, width: usize) -> String {
-    let indent = first.chars().count();
-    let mut out = String::from(first);
-    let mut column = indent;
-    let mut fresh = true;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if !fresh && column + 1 + length > width {
-            out.push('\n');
-            out.push_str(&" ".repeat(indent));
-            column = indent;
-            fresh = true;
-        }
-        if !fresh {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += length;
-        fresh = false;
+    let indent = " ".repeat(first.chars().count());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    // textwrap doesn't indent an empty line
+    if words.is_empty() {
+        return format!("{first}\n");
     }
-    out.push('\n');
-    out
+    let options = Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::fill(&words.join(" "), options) + "\n"
 }
 
 #[cfg(test)]

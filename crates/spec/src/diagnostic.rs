@@ -62,7 +62,7 @@ impl fmt::Display for Diagnostic {
             margin
         };
         let mut note = |text: &str| -> fmt::Result {
-            for (i, part) in wrap(text, 100).into_iter().enumerate() {
+            for (i, part) in textwrap::wrap(text, wrapping()).into_iter().enumerate() {
                 let lead = if i == 0 { "=" } else { " " };
                 write!(f, "\n{:margin$} {lead} {part}", "")?;
             }
@@ -79,6 +79,11 @@ impl fmt::Display for Diagnostic {
         }
         Ok(())
     }
+}
+
+/// At blanks only, since the words may be paths and options.
+fn wrapping() -> textwrap::Options<'static> {
+    textwrap::Options::new(100).break_words(false).word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
 /// All errors in a file, in the order of its lines.
@@ -139,22 +144,6 @@ pub(crate) fn visible(c: char) -> char {
         c if is_hidden(c) => '\u{fffd}',
         c => c,
     }
-}
-
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let Some(last) = lines.last_mut() else { continue };
-        if last.is_empty() {
-            last.push_str(word);
-        } else if last.chars().count() + 1 + word.chars().count() <= width {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
