@@ -1,7 +1,7 @@
 # diskproof. `make demo` and `make test` do all the set-up on a fresh Debian machine, as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-loop test-lab sanitize check build generate fmt install install-tools rust
+.PHONY: help demo test test-fast test-loop test-lab sanitize check build dist generate fmt install install-tools rust
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
@@ -46,12 +46,10 @@ fmt: ## format the source
 	@scripts/cargo.sh fmt --all
 
 install: build ## copy binary, man pages and completions below PREFIX (/usr/local)
-	install -D -m 0755 "$$(scripts/build.sh --path)" $(DESTDIR)$(PREFIX)/bin/diskproof
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 0644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -D -m 0644 completions/diskproof.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/diskproof
-	install -D -m 0644 completions/_diskproof $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_diskproof
-	install -D -m 0644 completions/diskproof.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/diskproof.fish
+	@scripts/install.sh "$(DESTDIR)$(PREFIX)"
+
+dist: build ## pack them: a tarball, a Debian package and checksums, in dist/
+	@scripts/dist.sh
 
 install-tools: ## only the programs that diskproof calls: fio, mkfs.*, losetup...
 	@scripts/setup.sh tools

@@ -6,6 +6,8 @@ source "$(dirname "$0")/lib.sh"
 [ "${1:-}" = --path ] && { echo "$binary"; exit 0; }
 find_cargo || die "cargo: not found; see 'make rust'"
 cd "$root_dir"
+# what --version says; without git it says that nobody knows the commit
+if commit=$(git log -1 --format='%h, %cs' 2>/dev/null); then export DISKPROOF_VERSION="$version ($commit)"; fi
 cargo build --release --locked --package diskproof
 
 if ! linked=$(ldd "$binary" 2>&1); then

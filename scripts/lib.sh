@@ -4,6 +4,9 @@ root_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 target=x86_64-unknown-linux-gnu
 binary=$root_dir/target/$target/release/diskproof
 
+# The version that Cargo.toml names.
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root_dir/Cargo.toml" | head -n 1)
+
 # Debian keeps mkfs and losetup where a plain user's PATH doesn't look.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 

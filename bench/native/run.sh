@@ -67,7 +67,8 @@ fetch_and_build_t_io_uring() {
 }
 
 say "bench: building"
-cargo build --quiet --release --package diskproof --package diskproof-engine --bins --examples
+"$root_dir/scripts/build.sh" >/dev/null
+cargo build --quiet --release --package diskproof-engine --examples
 make_t_io_uring
 make_zram
 zram=$directory/zram

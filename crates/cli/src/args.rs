@@ -31,12 +31,18 @@ Exit codes:
   5    `gate` can't tell whether there is a regression
   130  ended by Ctrl-C (143: by SIGTERM); measured trials are kept, `diskproof resume` goes on";
 
+/// Version, commit and its date, where `scripts/build.sh` built the program.
+const VERSION: &str = match option_env!("DISKPROOF_VERSION") {
+    Some(version) => version,
+    None => concat!(env!("CARGO_PKG_VERSION"), " (of an unknown commit)"),
+};
+
 /// Honest storage benchmarking: builds storage stacks, measures them, shows where every byte came from, and takes them
 /// down again.
 #[derive(Debug, Parser)]
 #[command(
     name = "diskproof",
-    version,
+    version = VERSION,
     max_term_width = 100,
     after_help = AFTER_HELP,
     disable_help_subcommand = true,
@@ -253,7 +259,7 @@ pub(crate) struct Quick {
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
     /// Measured seconds per trial
-    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub(crate) seconds: u32,
     /// Rounds; each measures every workload once
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -312,6 +318,9 @@ pub(crate) struct Experiment {
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) experiment: Experiment,
+    /// End with 3 if something that the plan needs is missing on this machine
+    #[arg(long)]
+    pub(crate) here: bool,
     /// Print the plan and its forecast as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -13,6 +13,7 @@ mod signals;
 
 use args::{Args, Verb};
 use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue};
 use exit::{Exit, Failure};
 use settings::Settings;
 use std::process::ExitCode;
@@ -23,7 +24,7 @@ const FORBIDDEN: rustix::fs::Mode = rustix::fs::Mode::from_raw_mode(0o022);
 fn main() -> ExitCode {
     let callers = rustix::process::umask(FORBIDDEN);
     rustix::process::umask(callers | FORBIDDEN);
-    let args = Args::parse();
+    let args = Args::try_parse().unwrap_or_else(|error| misused(&error));
     let outcome = std::panic::catch_unwind(|| dispatch(args));
     let exit = match outcome {
         Ok(Ok(exit)) => exit,
@@ -37,6 +38,21 @@ fn main() -> ExitCode {
         }
     };
     ExitCode::from(exit.code())
+}
+
+/// Prints the error of the arguments and ends. A file in place of a verb is what many try first.
+fn misused(error: &clap::Error) -> ! {
+    let typed = error.get(ContextKind::InvalidSubcommand);
+    if let Some(ContextValue::String(file)) = typed
+        && [".yaml", ".yml", ".fio"].iter().any(|end| file.ends_with(end))
+    {
+        let file = record::printable::printable(file);
+        output::complain(&Failure::input(format!(
+            "{file} is a file and no verb: `diskproof plan {file}` shows what it would do, `diskproof run {file}` does it"
+        )));
+        std::process::exit(i32::from(Exit::Input.code()));
+    }
+    error.exit()
 }
 
 fn dispatch(args: Args) -> Result<Exit, Failure> {

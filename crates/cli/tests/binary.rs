@@ -258,6 +258,38 @@ fn plan_tells_matrix_order_and_cost_and_changes_nothing() {
 }
 
 #[test]
+fn plan_says_every_layer_and_option_and_what_is_missing_here() {
+    let home = Home::new();
+    let file = |dir: &str| {
+        format!(
+            "experiment: demo\nvolumes: {{ d: {{ directory: {dir} }} }}\nstacks: {{ xfs: {{}} }}\nworkloads:\n  w: {{ rw: randwrite, \
+             size: 1m, fsync: 8, norandommap: 1, engine: native }}\nmeasure: {{ rounds: 3 }}\n"
+        )
+    };
+    home.write("there.yaml", &file("."));
+    home.write("gone.yaml", &file("no-such-place"));
+    let there = home.diskproof(&["plan", "there.yaml", "--here"]);
+    assert_eq!(there.code, 0, "{}{}", there.out, there.err);
+    for part in ["xfs: no layers", "fsync=8", "norandommap", "everything that this needs is here"] {
+        assert!(there.out.contains(part), "{part}: {}", there.out);
+    }
+    let gone = home.diskproof(&["plan", "gone.yaml", "--here"]);
+    assert_eq!(gone.code, 3, "{}{}", gone.out, gone.err);
+    assert!(gone.out.contains("missing here: directory HOME/no-such-place"), "{}", gone.out);
+    assert_eq!(home.diskproof(&["plan", "gone.yaml"]).code, 0, "without --here it is only said");
+    let json: serde_json::Value =
+        serde_json::from_str(&home.diskproof(&["plan", "gone.yaml", "--json"]).out).unwrap();
+    assert_eq!(json["missing_here"].as_array().map(Vec::len), Some(1), "{json}");
+}
+
+#[test]
+fn a_file_in_place_of_a_verb_gets_the_way_out() {
+    let typed = Home::new().diskproof(&["my.yaml"]);
+    assert_eq!(typed.code, 2);
+    assert!(typed.err.contains("`diskproof run my.yaml` does it"), "{}", typed.err);
+}
+
+#[test]
 fn plan_tells_what_becomes_of_the_resync_of_mirrors() {
     let home = Home::new();
     let mirrors = [

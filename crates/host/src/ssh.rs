@@ -5,7 +5,7 @@ use crate::failure::CommandFailure;
 use crate::invocation::Invocation;
 use crate::runner::Runner;
 use crate::tool::Tool;
-use record::printable::Shown as _;
+use record::printable::{Shown as _, printable};
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -51,6 +51,14 @@ pub enum SshError {
         doing: &'static str,
         /// The failure.
         source: CommandFailure,
+    },
+    /// ssh itself failed: its own exit status is 255.
+    #[error("{target} can't be reached: {said}; try `ssh {target} true`, which must work without a password")]
+    Unreachable {
+        /// Name of the machine.
+        target: String,
+        /// The last line that ssh printed.
+        said: String,
     },
     /// The diskproof program doesn't run on that architecture.
     #[error("{target} is {theirs}; this diskproof is for {ours}: start it from a machine of the same kind")]
@@ -159,12 +167,21 @@ impl Ssh {
         if let Some(bytes) = stdin {
             call = call.stdin(bytes);
         }
-        let output = runner.run(&call).map_err(|source| SshError::Command {
-            target: self.name.clone(),
-            doing,
-            source,
-        })?;
+        let output = runner.run(&call).map_err(|source| self.failure(doing, source))?;
         Ok(output.stdout)
+    }
+
+    fn failure(&self, doing: &'static str, source: CommandFailure) -> SshError {
+        let target = self.name.clone();
+        match &source {
+            CommandFailure::Failed { status: 255, stderr, .. } => {
+                let last = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
+                let said = last.unwrap_or("ssh said nothing").trim_start_matches("ssh: ");
+                let said = printable(said).into_owned();
+                SshError::Unreachable { target, said }
+            }
+            _ => SshError::Command { target, doing, source },
+        }
     }
 
     /// Returns the network name or address of the host from ssh's configuration, without a connection.
@@ -174,11 +191,7 @@ impl Ssh {
     pub fn host(&self, runner: &dyn Runner) -> Result<String, SshError> {
         let doing = "ask ssh for its address";
         let call = Invocation::new(Tool::Ssh).arg("-G").args(self.args.iter().cloned()).timeout(PATIENCE);
-        let said = runner.run(&call).map_err(|source| SshError::Command {
-            target: self.name.clone(),
-            doing,
-            source,
-        })?;
+        let said = runner.run(&call).map_err(|source| self.failure(doing, source))?;
         let name = said.stdout.lines().find_map(|line| line.strip_prefix("hostname "));
         Ok(name.map_or_else(|| self.name.clone(), str::to_owned))
     }
@@ -307,6 +320,27 @@ mod tests {
             Err(SshError::Garbled { .. })
         ));
         assert!(LOOK.contains("sha256sum") && TAKE.contains("mv"));
+    }
+
+    #[test]
+    fn a_machine_that_ssh_cannot_reach_is_named_with_the_reason() {
+        struct Down;
+        impl Runner for Down {
+            fn run(&self, call: &Invocation) -> Result<Output, CommandFailure> {
+                let refuse =
+                    "echo 'ssh: Could not resolve hostname nas: Name or service not known' >&2; exit 255";
+                LocalRunner.run(&Invocation::program("sh").args(["-c", refuse])).map_err(|failure| {
+                    assert_eq!(call.args.last().unwrap(), "true");
+                    failure
+                })
+            }
+        }
+        let error = Ssh::to("nas", None).run(&Down, "look", &["true"], None).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "nas can't be reached: Could not resolve hostname nas: Name or service not known; try `ssh nas true`, which must work \
+             without a password"
+        );
     }
 
     #[test]

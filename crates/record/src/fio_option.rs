@@ -4,12 +4,14 @@
 //! of this table. To add an option is to add its row, and the native engine's code if it performs the option. docs/engine.md lists
 //! all rows; a test compares them.
 
+mod differing;
 mod jobs;
 mod keys;
 mod passed;
 mod refused;
 mod row;
 
+pub use differing::differing;
 pub use keys::{IOENGINES, KEYS, RW_WORDS, SYNC_WORDS, VERIFY_WORDS};
 pub use row::{Access, Alias, Field, FioOption, Key, Native};
 

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Within a major version, fields are only added; a reader ignores fields that it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `contrasts`, `sweeps`; `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment; `emulated`.
+/// * 1.3: `contrasts`, `sweeps`, `effects`, `options` and `layers` of a cell; `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment; `emulated`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -56,6 +56,9 @@ pub struct RunView {
     /// How far the figures scale along the factors with numbers as levels.
     #[serde(default)]
     pub sweeps: Vec<SweepView>,
+    /// What the levels of the factors without an order make of the figures, over all levels of the others.
+    #[serde(default)]
+    pub effects: Vec<EffectView>,
     /// Why the run ended.
     pub stopped: Stopped,
     /// Whether the goal for the intervals (`measure.until`) was reached; `None` when the experiment has no goal.
@@ -90,6 +93,12 @@ pub struct CellView {
     pub levels: BTreeMap<String, String>,
     /// The main options of the workload; `None` for a user's own job file.
     pub asked: Option<Asked>,
+    /// The options of the workload that differ from fio's defaults, by fio's names; empty for other engines and for a job file.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// The layers of the stack in words, from the bottom up; empty: the volume itself.
+    #[serde(default)]
+    pub layers: Vec<String>,
     /// Engines that ran the workload, with their versions, e.g. `native-0.1.0`.
     #[serde(default)]
     pub engines: BTreeSet<String>,
@@ -472,6 +481,53 @@ pub struct ContrastView {
     pub ratio: Option<RatioView>,
     /// Whether the groups differ, with all contrasts of the run taken into account.
     pub relation: Relation,
+    /// The same in words.
+    pub text: String,
+}
+
+/// The effect of a factor: its levels compared by the geometric mean over all combinations of the other factors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EffectView {
+    /// Name of the factor; `stack` where stacks of several names are compared.
+    pub factor: String,
+    /// Name of the compared metric.
+    pub metric: String,
+    /// The other factors; `stack`, `workload` and `machine` where there are several.
+    pub over: Vec<String>,
+    /// Number of combinations of the other factors in which all levels have a storage figure.
+    pub combinations: u32,
+    /// The levels, the best by estimate first.
+    pub levels: Vec<String>,
+    /// The best level over each other one.
+    pub comparisons: Vec<LevelView>,
+    /// The factors on which these ratios depend.
+    pub depends_on: Vec<InteractionView>,
+    /// The same in words.
+    pub text: String,
+}
+
+/// The ratio of two levels of a factor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LevelView {
+    /// The level in the numerator.
+    pub a: String,
+    /// The level in the denominator.
+    pub b: String,
+    /// The level of the factor on which the ratio depends; `None`: the ratio is over all of them.
+    pub at: Option<String>,
+    /// The ratio; `None` where no round has all cells.
+    pub ratio: Option<RatioView>,
+    /// Whether the levels differ, with all comparisons of the same family taken into account.
+    pub relation: Relation,
+}
+
+/// A ratio of two levels that depends on another factor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InteractionView {
+    /// Name of the other factor.
+    pub factor: String,
+    /// The ratio at each of its levels.
+    pub at: Vec<LevelView>,
     /// The same in words.
     pub text: String,
 }

@@ -1,5 +1,7 @@
 //! Stacks: layers in order, from volumes up to a mount point or a block device.
 
+mod words;
+
 use crate::knobs::Knobs;
 use crate::lvm::{Attach, Detach, Lvm, LvmCache, Resync};
 use crate::md::Md;
@@ -135,6 +137,27 @@ pub enum Layer {
     Zfs(Zfs),
     /// An NFS export of the file system below, mounted on the same machine or on another one.
     Nfs(Nfs),
+}
+
+impl Layer {
+    /// Returns what the kernel must have for it, by the names of its file systems and drivers. ZFS isn't named: a program
+    /// (zfs-fuse) may stand in for the driver.
+    #[must_use]
+    pub fn needs_of_kernel(&self) -> &'static [&'static str] {
+        match self {
+            Self::Filesystem(filesystem) => match filesystem.kind {
+                FsKind::Ext3 => &["ext3"],
+                FsKind::Ext4 => &["ext4"],
+                FsKind::Xfs => &["xfs"],
+            },
+            Self::Btrfs(_) => &["btrfs"],
+            Self::Lvm(_) | Self::Luks(_) => &["device-mapper"],
+            Self::Md(_) => &["md"],
+            Self::Bcache(_) => &["bcache"],
+            Self::Nfs(_) => &["nfs", "nfsd"],
+            Self::Zfs(_) | Self::Command(_) | Self::Knobs(_) => &[],
+        }
+    }
 }
 
 /// dm-crypt with a LUKS2 header, on one block device.

@@ -1,7 +1,7 @@
 //! The footer of a report: how and on which machines the run was measured, and which version judged it.
 
 use crate::index::says_it_climbs;
-use crate::{number, provisioning};
+use crate::{asked, number, provisioning};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::judged::{CellView, Metric, RunView};
@@ -54,6 +54,8 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     if !view.volumes.is_empty() {
         lines.push(format!("Volumes: {}.", volumes(&view.volumes)));
     }
+    lines.extend(asked::stacks(&view.cells));
+    lines.extend(asked::workloads(&view.cells));
     lines.extend(load(view));
     lines.extend(content(view));
     lines.push(format!("Machine: {}.", machines(view)));

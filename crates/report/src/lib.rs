@@ -2,6 +2,7 @@
 //! it. Programs get JSON and CSV. This crate can't judge: it doesn't import `verdict`.
 
 mod agreement;
+mod asked;
 mod caveats;
 mod comparison;
 mod course;
@@ -22,6 +23,7 @@ mod provisioning;
 mod result;
 mod rows;
 mod sparkline;
+mod summary;
 mod terminal;
 #[cfg(test)]
 mod testing;

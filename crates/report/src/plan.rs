@@ -63,12 +63,16 @@ pub struct PlanView {
     pub question: Option<String>,
     /// The volumes, one sentence each.
     pub volumes: Vec<String>,
+    /// The stacks with their layers from the bottom up, one sentence each.
+    pub stacks: Vec<String>,
     /// The provisioning steps on the machines before anything is built, one sentence each.
     pub provision: Vec<String>,
     /// What diskproof leaves out or waits for while it builds some stacks, one sentence each.
     pub building: Vec<String>,
     /// The cells, in the order of the file.
     pub cells: Vec<PlanCell>,
+    /// Whether this machine has all that it needs, one sentence each.
+    pub here: Vec<String>,
     /// The first round: indices into `cells`, in the order of measurement.
     pub first_round: Vec<usize>,
     /// The seed of the order.
@@ -84,6 +88,7 @@ pub fn plan(view: &PlanView) -> Document {
     let mut document = Document::new(view.experiment.as_str(), question.into_iter().collect());
     let words = |sentences: &[String]| sentences.iter().map(|s| Words::from(s.as_str())).collect::<Vec<_>>();
     document.section("Volumes", words(&view.volumes));
+    document.section("Stacks, from the bottom up", words(&view.stacks));
     let mut provision = words(&view.provision);
     if !provision.is_empty() {
         provision.push(NOT_UNDONE.into());
@@ -98,6 +103,7 @@ pub fn plan(view: &PlanView) -> Document {
     let mut lines = vec![format!("round 1 (seed {}): {}{more}", view.seed, order.join(" "))];
     lines.extend(forecast(&view.forecast, cells));
     document.section("Forecast", words(&lines));
+    document.section("This machine", words(&view.here));
     document
 }
 
@@ -179,6 +185,7 @@ mod tests {
             experiment: "striped-volumes".to_owned(),
             question: Some("How many IOPS does a stripe of N provisioned volumes deliver?".to_owned()),
             volumes: vec!["vol[0] to vol[3]: emulated, 1 GiB, 80 read IOPS, 80 write IOPS".to_owned()],
+            stacks: vec!["zfs: zfs (recordsize 16 KiB)".to_owned()],
             provision: vec!["shell tune.sh 64 (sha256 0a1b2c3d4e5f)".to_owned()],
             building: vec!["btrfs-raid0-2: initial resync of md raid1 left out".to_owned()],
             cells: vec![
@@ -186,6 +193,7 @@ mod tests {
                 cell(2, "randread-16k", "randread, 16 KiB, depth 64, direct"),
                 cell(1, "randrw-16k", "randrw 50/50, 16 KiB, depth 64, direct"),
             ],
+            here: vec!["missing here: zfs (apt-get install zfsutils-linux)".to_owned()],
             first_round: vec![2, 0, 1],
             seed: 7,
             forecast: Forecast {

@@ -8,6 +8,7 @@ use crate::footer;
 use crate::index::Index;
 use crate::leaves::leaves;
 use crate::measured::{in_common, measured, table};
+use crate::summary::summary;
 use record::judged::{Reached, RunView};
 
 /// The document of a run: the question, the table and its figures, the answer, the caveats, and how it was measured.
@@ -16,9 +17,14 @@ pub fn result(view: &RunView) -> Document {
     let index = Index::of(view);
     let (body, shown) = measured(&index);
     let mut document = Document::new(view.experiment.as_str(), under(&index));
+    let mut answers = answers(view);
+    // what one stack gives is the first line; what a comparison says needs its table first
+    if let Some(text) = summary(view) {
+        answers.insert(0, text.into());
+        document.blocks.push(Block::Answer(std::mem::take(&mut answers)));
+    }
     document.blocks.push(Block::Table(table(&index, &body)));
     document.blocks.extend(figures(&index, &body).into_iter().map(Block::DotPlot));
-    let answers = answers(view);
     if !answers.is_empty() {
         document.blocks.push(Block::Answer(answers));
     }
@@ -58,7 +64,8 @@ fn answers(view: &RunView) -> Vec<Words> {
     let contrasts =
         view.contrasts.iter().map(|c| subject(&c.name).then(format!(", {}: {}.", c.metric, c.text)));
     let sweeps = view.sweeps.iter().map(|s| subject(&s.name).then(format!(": {}.", s.text)));
-    answers.chain(contrasts).chain(sweeps).collect()
+    let effects = view.effects.iter().map(|e| subject(&e.factor).then(format!(": {}.", e.text)));
+    answers.chain(contrasts).chain(sweeps).chain(effects).collect()
 }
 
 /// Whether the intervals are as narrow as the experiment asks.

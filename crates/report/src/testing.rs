@@ -60,6 +60,8 @@ pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> Ce
             layout: Layout::Written,
             cache: CacheStart::Cold,
         }),
+        options: BTreeMap::new(),
+        layers: Vec::new(),
         trials: TrialCount { done: 3, failed: 0, planned: 3 },
         void: false,
         rounds: Vec::new(),
@@ -112,6 +114,7 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
         answers: vec![],
         contrasts: vec![],
         sweeps: vec![],
+        effects: vec![],
         stopped: Stopped::RoundsDone { rounds: 3 },
         environment: Environment {
             diskproof: "0.1.0".to_owned(),

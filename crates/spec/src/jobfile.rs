@@ -6,7 +6,7 @@ use crate::diagnostic::printable;
 use crate::fio_option::check_in_job_file;
 use crate::limits::MAX_JOB_FILE_BYTES;
 use crate::problems::Problems;
-use crate::quantity::amount;
+use crate::quantity::amount_in_job_file;
 use crate::source::{Source, Span};
 use crate::tree::Node;
 use record::job_file::{self, At, InForce, Section, Wrong, effective, is_untimed};
@@ -148,9 +148,9 @@ fn laid_out_by_all(sections: &[Section]) -> Option<u64> {
 /// Returns the bytes that one job with these options lays out.
 fn laid_out(options: &InForce<'_>) -> Option<u64> {
     let value = |name: &str| options.get(name).and_then(|given| given.value.as_deref());
-    let bytes = amount(value("filesize").or_else(|| value("size"))?)?.ok()?.whole()?;
+    let bytes = amount_in_job_file(value("filesize").or_else(|| value("size"))?)?.ok()?.whole()?;
     let jobs = match value("numjobs") {
-        Some(jobs) => amount(jobs)?.ok()?.whole()?,
+        Some(jobs) => amount_in_job_file(jobs)?.ok()?.whole()?,
         None => 1,
     };
     u64::try_from(bytes.checked_mul(jobs)?).ok()

@@ -20,7 +20,13 @@ impl Wrong {
     }
 }
 
-/// Parses a number with one of fio's suffixes: k, m, g, t, p are powers of 1024. `None`: the text is something else, e.g. a name.
+/// Parses a number with a suffix of a job file. With fio's default `kb_base`, `64MiB` is 64,000,000 bytes there, so such units are no
+/// quantity here.
+pub(crate) fn amount_in_job_file(text: &str) -> Option<Result<Number, Wrong>> {
+    amount(text).filter(|_| !text.trim_end().to_ascii_lowercase().ends_with("ib"))
+}
+
+/// Parses a number with one of fio's suffixes: k, m, g, t, p are powers of 1024, and so are KiB, MiB... `None`: the text is something else, e.g. a name.
 /// `Some(Err)`: it looks like a quantity but is not a valid one.
 pub(crate) fn amount(text: &str) -> Option<Result<Number, Wrong>> {
     let text = text.trim();
@@ -39,11 +45,11 @@ pub(crate) fn amount(text: &str) -> Option<Result<Number, Wrong>> {
     let lower = suffix.to_ascii_lowercase();
     let power = match lower.as_str() {
         "" => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        "p" => 5,
+        "k" | "kib" => 1,
+        "m" | "mib" => 2,
+        "g" | "gib" => 3,
+        "t" | "tib" => 4,
+        "p" | "pib" => 5,
         other => return Some(Err(wrong_suffix(digits, other, suffix))),
     };
     let too_large = || Wrong::new(format!("`{digits}{suffix}` is too large"));
@@ -53,7 +59,7 @@ pub(crate) fn amount(text: &str) -> Option<Result<Number, Wrong>> {
 fn wrong_suffix(digits: &str, lower: &str, typed: &str) -> Wrong {
     let typed = crate::diagnostic::printable(typed, 20);
     match lower {
-        "kb" | "mb" | "gb" | "tb" | "pb" | "kib" | "mib" | "gib" | "tib" | "pib" => {
+        "kb" | "mb" | "gb" | "tb" | "pb" => {
             let unit = lower.get(..1).unwrap_or("k");
             let name = format!("{}iB", unit.to_ascii_uppercase());
             Wrong::with(
@@ -138,7 +144,8 @@ mod tests {
 
     #[test]
     fn suffixes_are_fios_powers_of_1024() {
-        let read: Vec<_> = ["512", "16k", "16K", "1.5m", "2g", "1t", "1p"].into_iter().map(bytes).collect();
+        let read: Vec<_> =
+            ["512", "16k", "16KiB", "1.5m", "2 GiB", "1t", "1p"].into_iter().map(bytes).collect();
         let right = [512, 16_384, 16_384, 1_572_864, 1 << 31, 1 << 40, 1 << 50];
         assert_eq!(read, right.map(Some));
     }
@@ -147,7 +154,6 @@ mod tests {
     fn units_that_mean_two_things_are_refused_with_the_way_out() {
         for (text, help) in [
             ("16kB", "write `16k`"),
-            ("16KiB", "write `16k`"),
             ("1gb", "write `1g`"),
             ("16 KB", "write `16k`"),
             ("512B", "write `512`"),

@@ -13,6 +13,7 @@ use crate::span::number;
 use crate::usage::rate::made_iops;
 use crate::{emulated, leaves, limit, metrics, provision};
 use record::finding::{Claim, Finding, Served, Severity};
+use record::fio_option;
 use record::judged::{Asked, CellView, TrialCount};
 use record::plan::Cell;
 use record::trial::{Outcome, TrialRecord};
@@ -76,6 +77,11 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         workload: cell.workload.name.clone(),
         levels: cell.levels.clone(),
         asked: asked(&cell.workload),
+        options: match &cell.workload.ask {
+            Ask::Options(options) => fio_option::differing(options),
+            _ => BTreeMap::new(),
+        },
+        layers: cell.stack.layers_in_words(),
         trials: TrialCount {
             done: number(measured.len()),
             failed: number(failed.len()),

@@ -3,7 +3,7 @@
 use crate::cell::{self, CellJudgement};
 use crate::input::Input;
 use crate::sequential::{self, Means};
-use crate::{answer, contrast, course, emulated, expect, limit, model, outrank, reached, sweep};
+use crate::{answer, contrast, course, effect, emulated, expect, limit, model, outrank, reached, sweep};
 use record::finding::{Finding, Severity};
 use record::id::CellId;
 use record::judged::{RUN_FORMAT, RunView};
@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of these rules; a stored judgement of another version is made again.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 16");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 17");
 
 /// Judges a run. Ignores trials of cells that aren't in the plan.
 #[must_use]
@@ -52,6 +52,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
     let answers = answer::of(plan, &cells, &findings);
     let contrasts = contrast::of(plan, &cells, &findings);
     let sweeps = sweep::of(plan, &cells);
+    let effects = effect::of(plan, &cells);
     RunView {
         reached,
         prices: plan.prices.clone(),
@@ -68,6 +69,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         answers,
         contrasts,
         sweeps,
+        effects,
         stopped: input.stopped.clone(),
         environment: input.environment.clone(),
         emulated: emulated::guests(input),

@@ -22,8 +22,10 @@ mod detected;
 mod direction;
 #[cfg(test)]
 mod documented;
+mod effect;
 mod emulated;
 mod expect;
+mod factors;
 mod facts;
 mod figures;
 mod foreign;

@@ -1,10 +1,10 @@
 //! How far the figures scale along each factor with numbers as levels, everything else being the same (docs/statistics.md).
 
-use crate::answer::headline;
+use crate::factors::{Rest, Shared, headline_of, number};
 use crate::pairing::{Level, Rivals, by_round, family, most_trials, times};
 use record::judged::{CellView, RatioView, SweepView};
-use record::plan::{Cell, Plan};
-use std::collections::{BTreeMap, BTreeSet};
+use record::plan::Plan;
+use std::collections::BTreeMap;
 
 /// The least elasticity of a step that scales: twice the level brings 1.41 times the figure.
 const LEAST_ELASTICITY: f64 = 0.5;
@@ -53,72 +53,13 @@ fn courses<'a>(plan: &'a Plan, cells: &'a [CellView]) -> Vec<Course<'a>> {
     found
 }
 
-/// All that cells of one course have in common: the factor, the machine and the levels of the other factors.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Rest<'a> {
-    factor: &'a str,
-    target: &'a str,
-    levels: Vec<(&'a String, &'a String)>,
-}
-
-impl<'a> Rest<'a> {
-    fn of(cell: &'a Cell, factor: &'a str) -> Self {
-        let levels = cell.levels.iter().filter(|(other, _)| *other != factor).collect();
-        Self { factor, target: &cell.target, levels }
-    }
-}
-
-/// The levels at which each name of a stack or workload occurs.
-struct Shared<'a>(BTreeMap<(Rest<'a>, &'a str), BTreeSet<&'a str>>);
-
-impl<'a> Shared<'a> {
-    fn among(plan: &'a Plan) -> Self {
-        let mut levels: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for cell in &plan.cells {
-            for (factor, written) in &cell.levels {
-                for name in [&cell.stack.name, &cell.workload.name] {
-                    let place = levels.entry((Rest::of(cell, factor), name.as_str())).or_default();
-                    place.insert(written.as_str());
-                }
-            }
-        }
-        Self(levels)
-    }
-
-    /// The name with `{factor}` for its level, unless other levels have the same name: `ext4` is no `ext{depth}`.
-    fn name(&self, cell: &'a Cell, factor: &'a str, written: &str, name: &'a str) -> String {
-        let levels = self.0.get(&(Rest::of(cell, factor), name)).map_or(0, BTreeSet::len);
-        if levels > 1 { name.to_owned() } else { without(name, factor, written) }
-    }
-}
-
-/// A name in which the last occurrence of a factor's level is the factor's own name, in braces as in the experiment file.
-fn without(name: &str, factor: &str, written: &str) -> String {
-    match name.rfind(written) {
-        Some(at) => format!("{}{{{factor}}}{}", &name[..at], &name[at + written.len()..]),
-        None => name.to_owned(),
-    }
-}
-
-/// A level as a positive number, if it is one: `8`, `0.5`, `64k` (powers of 1024, as fio counts).
-fn number(written: &str) -> Option<f64> {
-    let lower = written.to_ascii_lowercase();
-    let powers = [('k', 1), ('m', 2), ('g', 3), ('t', 4)];
-    let suffix = powers.into_iter().find_map(|(suffix, power)| Some((lower.strip_suffix(suffix)?, power)));
-    let (digits, power) = suffix.unwrap_or((&lower, 0));
-    let is_plain = digits.starts_with(|c: char| c.is_ascii_digit())
-        && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let value: f64 = digits.parse().ok().filter(|_| is_plain)?;
-    Some(value * 1024_f64.powi(power)).filter(|value| *value > 0.0)
-}
-
 impl Course<'_> {
     /// `None` with too few levels or without figures in common rounds.
     fn view(&self, plan: &Plan, level: &Level) -> Option<SweepView> {
         if self.cells.len() < LEAST_LEVELS {
             return None;
         }
-        let metric = self.metric(plan);
+        let metric = headline_of(plan, self.cells.iter().map(|(_, _, cell)| *cell));
         let rounds: Vec<_> =
             self.cells.iter().map(|(_, _, cell)| by_round(cell, metric)).collect::<Option<_>>()?;
         let rounds: Vec<&[Option<f64>]> = rounds.iter().map(Vec::as_slice).collect();
@@ -146,13 +87,6 @@ impl Course<'_> {
             latency: latency.map(str::to_owned).filter(|_| cost.is_some()),
             latency_beyond: cost,
         })
-    }
-
-    /// The figure that the cells are judged by, or bandwidth where they are judged by different ones (small and large blocks).
-    fn metric(&self, plan: &Plan) -> &'static str {
-        let mut all = self.cells.iter().map(|(_, _, cell)| headline(plan, cell));
-        let first = all.next().unwrap_or("iops");
-        if all.all(|metric| metric == first) { first } else { "bw" }
     }
 
     /// The tail latency that all cells have.
@@ -195,7 +129,6 @@ impl Course<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{number, without};
     use crate::run_tests::{cell, run_with};
     use record::judged::SweepView;
 
@@ -258,15 +191,5 @@ mod tests {
             "{}",
             view.text
         );
-    }
-
-    #[test]
-    fn only_numbers_are_levels_and_only_the_factor_leaves_a_name() {
-        assert_eq!((number("8"), number("64k"), number("0.5")), (Some(8.0), Some(65536.0), Some(0.5)));
-        for word in ["", "k", "xfs", "-1", "0", "1e3", "nan", "1.2.3"] {
-            assert_eq!(number(word), None, "{word}");
-        }
-        assert_eq!(without("raid1-1", "n", "1"), "raid1-{n}");
-        assert_eq!(without("ext4", "n", "8"), "ext4");
     }
 }

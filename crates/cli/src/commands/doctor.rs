@@ -1,7 +1,7 @@
 //! `diskproof doctor`: what this machine can do, and each setting with its origin.
 
 mod ceiling;
-mod kernel;
+pub(super) mod kernel;
 mod noise;
 
 use crate::args::Doctor;

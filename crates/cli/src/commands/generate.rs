@@ -41,7 +41,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// The program and its visible commands; the subcommands of a command follow it, under both names.
 fn visible() -> (Command, Vec<(String, Command)>) {
-    let mut whole = Args::command();
+    // without the commit, which would make every build differ
+    let mut whole = Args::command().version(env!("CARGO_PKG_VERSION"));
     whole.build();
     let mut verbs = Vec::new();
     for verb in shown(&whole) {

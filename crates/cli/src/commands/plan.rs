@@ -1,15 +1,18 @@
 //! `diskproof plan FILE`: what a run would do. Changes nothing.
 
 mod forecast;
+mod here;
 
 use super::{experiment, under};
 use crate::args::PlanArgs;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::{output, page};
+use here::Here;
 use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
+use record::fio_option::differing;
 use record::lvm::Resync;
 use record::plan::{Plan, Prices};
 use record::printable::Shown as _;
@@ -23,29 +26,42 @@ use record::workload::{
 };
 use report::{PlanCell, PlanView, money};
 use run::controller::{targets_of, volumes_of};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure> {
     let plan = experiment::load(&args.experiment)?;
+    let here = here::look(&plan, settings);
     if args.json {
-        let text = serde_json::to_string_pretty(&document(&plan)).map_err(Failure::ours)?;
+        let text = serde_json::to_string_pretty(&document(&plan, &here)).map_err(Failure::ours)?;
         output::json(&text)?;
     } else {
-        page::show(&report::plan(&view(&plan)), settings)?;
+        page::show(&report::plan(&PlanView { here: in_words(&here), ..view(&plan) }), settings)?;
     }
-    Ok(Exit::Fine)
+    if args.here && !here.looked {
+        return Err(Failure::input("--here: no machine of this plan is this one".to_owned()));
+    }
+    Ok(if args.here && !here.missing.is_empty() { Exit::Machine } else { Exit::Fine })
 }
 
 /// The plan with its forecast, and for every round the indices of the cells in the order of measurement.
-fn document(plan: &Plan) -> serde_json::Value {
+fn document(plan: &Plan, here: &Here) -> serde_json::Value {
     let order: Vec<Vec<usize>> = (0..plan.measure.rounds).map(|round| spec::order(plan, round)).collect();
     serde_json::json!({
         "plan": plan,
         "forecast": forecast::document(&spec::forecast(plan)),
         "order": order,
         "remarks": under::remarks(plan),
+        "missing_here": here.looked.then_some(&here.missing),
     })
+}
+
+fn in_words(here: &Here) -> Vec<String> {
+    match (here.looked, here.missing.as_slice()) {
+        (false, _) => Vec::new(),
+        (true, []) => vec!["everything that this needs is here".to_owned()],
+        (true, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
+    }
 }
 
 fn view(plan: &Plan) -> PlanView {
@@ -53,6 +69,7 @@ fn view(plan: &Plan) -> PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
         volumes: [all_volumes(plan), under::remarks(plan)].concat(),
+        stacks: stacks(plan),
         provision: plan.provision.iter().map(|step| provision(plan, step)).collect(),
         building: building(plan),
         cells: plan
@@ -74,6 +91,7 @@ fn view(plan: &Plan) -> PlanView {
             })
             .collect(),
         first_round: spec::order(plan, 0),
+        here: Vec::new(),
         seed: plan.seed,
         forecast: forecast::view(plan),
     }
@@ -97,6 +115,17 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
         sentences.into_iter().map(move |sentence| format!("{place}{sentence}"))
     };
     targets.iter().flat_map(of).collect()
+}
+
+/// The layers of each stack; of a stack without layers, that it is the volume itself.
+fn stacks(plan: &Plan) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let fresh = plan.cells.iter().map(|cell| &cell.stack).filter(|stack| seen.insert(&stack.name));
+    let told = fresh.map(|stack| match stack.layers_in_words().join(", then ") {
+        none if none.is_empty() => format!("{}: no layers", stack.name),
+        layers => format!("{}: {layers}", stack.name),
+    });
+    told.collect()
 }
 
 fn provision(plan: &Plan, step: &ProvisionStep) -> String {
@@ -262,6 +291,31 @@ fn bonnie_in_words(bonnie: &BonnieAsk) -> Vec<String> {
     words
 }
 
+/// The options that have words of their own here.
+const IN_WORDS: [&str; 21] = [
+    "rw",
+    "rwmixread",
+    "bs",
+    "bsrange",
+    "bssplit",
+    "size",
+    "offset",
+    "nrfiles",
+    "filename",
+    "iodepth",
+    "numjobs",
+    "direct",
+    "sync",
+    "thinktime",
+    "thinktime_blocks",
+    "runtime",
+    "time_based",
+    "verify",
+    "rate_iops",
+    "rate",
+    "rate_process",
+];
+
 fn options_in_words(options: &Options) -> Vec<String> {
     let mix = if options.rw.reads() && options.rw.writes() {
         format!(" {}/{}", options.rwmixread, 100 - options.rwmixread.min(100))
@@ -277,6 +331,9 @@ fn options_in_words(options: &Options) -> Vec<String> {
     words.push(if options.direct { "direct" } else { "buffered" }.to_owned());
     words.extend(place_in_words(options));
     words.extend(pace_in_words(options));
+    let said = |name: &str| IN_WORDS.contains(&name);
+    let rest = differing(options).into_iter().filter(|(name, _)| !said(name));
+    words.extend(rest.map(|(name, value)| format!("{name}={value}")));
     words
 }
 

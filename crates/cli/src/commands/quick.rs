@@ -181,6 +181,6 @@ mod tests {
     fn the_experiment_is_valid_and_needs_no_root() {
         let set = BTreeMap::from([("dir".to_owned(), "/tmp".to_owned())]);
         let plan = spec::parse(EXPERIMENT, "quick.yaml", Path::new("/"), &set).unwrap().plan;
-        assert_eq!((plan.cells.len(), spec::forecast(&plan).needs_root), (4, false));
+        assert_eq!((plan.cells.len(), spec::forecast(&plan).needs_root), (6, false));
     }
 }

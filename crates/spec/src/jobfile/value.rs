@@ -1,7 +1,7 @@
 //! Plain values of options in job files. Values in other forms are left to fio.
 
 use crate::number::Number;
-use crate::quantity::{amount, duration_or};
+use crate::quantity::{amount_in_job_file, duration_or};
 use std::ops::RangeInclusive;
 
 /// Parses a size without a unit or with one letter. The meaning of fio's longer units depends on `kb_base`.
@@ -10,7 +10,7 @@ pub(super) fn size(text: &str) -> Option<u64> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let bytes = amount(text)?.ok()?.whole()?;
+    let bytes = amount_in_job_file(text)?.ok()?.whole()?;
     u64::try_from(bytes).ok().filter(|bytes| *bytes <= 1 << 60)
 }
 

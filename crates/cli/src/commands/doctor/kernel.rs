@@ -9,13 +9,22 @@ use std::path::Path;
 /// File systems that a stack may ask for.
 const FILE_SYSTEMS: [&str; 6] = ["btrfs", "ext3", "ext4", "nfs", "nfsd", "xfs"];
 
+/// Drivers that a stack may ask for: name, a file that is there while the driver is, and its module.
+const DRIVERS: [(&str, &str, &str); 3] = [
+    ("device-mapper", "sys/class/misc/device-mapper", "dm-mod"),
+    ("md", "proc/mdstat", "md-mod"),
+    ("bcache", "sys/fs/bcache", "bcache"),
+];
+
 /// What the kernel offers.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Kernel {
+pub(in crate::commands) struct Kernel {
     release: Option<String>,
     /// Whether loop devices can be made.
     loop_devices: bool,
     file_systems: BTreeMap<&'static str, Offer>,
+    /// Drivers that stacks are made of.
+    drivers: BTreeMap<&'static str, Offer>,
     /// `v1`, `v2`, or `None` when no cgroup can throttle block devices.
     throttle: Option<String>,
     /// Whether io_uring may be used; `None` where the kernel doesn't say (before 6.6 it has no switch).
@@ -39,7 +48,7 @@ enum Offer {
 
 impl Kernel {
     /// Reads the kernel's files below `root`.
-    pub(super) fn look(root: &Path) -> Self {
+    pub(in crate::commands) fn look(root: &Path) -> Self {
         let read = |path: &str| fs::read_to_string(root.join(path)).ok().map(|text| text.trim().to_owned());
         let release = read("proc/sys/kernel/osrelease");
         let modules =
@@ -54,15 +63,35 @@ impl Kernel {
                 Offer::No
             }
         };
+        let driver = |file: &str, module: &str| match root.join(file).exists() {
+            true => Offer::Ready,
+            false if modules.contains(&format!("/{module}.ko")) => Offer::Module,
+            false => Offer::No,
+        };
         let disabled = read("proc/sys/kernel/io_uring_disabled");
         Self {
             loop_devices: root.join("dev/loop-control").exists() || modules.contains("/loop.ko"),
+            drivers: DRIVERS.into_iter().map(|(name, file, module)| (name, driver(file, module))).collect(),
             file_systems: FILE_SYSTEMS.into_iter().map(|name| (name, offers(name))).collect(),
             throttle: throttle(root),
             io_uring: disabled.map(|text| text != "2"),
             clocksource: read("sys/devices/system/clocksource/clocksource0/current_clocksource"),
             pressure: root.join("proc/pressure/io").exists(),
             release,
+        }
+    }
+
+    /// Whether it has none of a file system or driver of this name.
+    pub(in crate::commands) fn lacks(&self, name: &str) -> bool {
+        self.file_systems.get(name).or(self.drivers.get(name)) == Some(&Offer::No)
+    }
+
+    /// Why no volume can be emulated here.
+    pub(in crate::commands) fn cannot_emulate(&self, with_limits: bool) -> Option<&'static str> {
+        match (self.loop_devices, &self.throttle) {
+            (false, _) => Some("loop devices"),
+            (true, None) if with_limits => Some("a cgroup that limits block devices"),
+            _ => None,
         }
     }
 
@@ -74,7 +103,7 @@ impl Kernel {
         };
         line("release", self.release.as_ref().unwrap_or(&unknown));
         line("loop devices", if self.loop_devices { "yes" } else { "NO: no emulated volumes" });
-        for (name, offer) in &self.file_systems {
+        for (name, offer) in self.file_systems.iter().chain(&self.drivers) {
             line(
                 name,
                 match offer {
