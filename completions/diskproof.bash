@@ -2220,7 +2220,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__plan)
-            opts="-q -h --set --seed --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --set --seed --here --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

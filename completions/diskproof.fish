@@ -114,6 +114,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l color -d 'C
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l here -d 'End with 3 if something that the plan needs is missing on this machine'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s h -l help -d 'Print help'

@@ -9,7 +9,7 @@ import time
 
 CPU = str(max(os.sched_getaffinity(0)))
 PIN = ["taskset", "-c", CPU]
-DEPTH = 128
+DEPTH = int(os.environ.get("DEPTH", "128"))
 SIZE = 1 << 30
 RAMP = 0.5
 

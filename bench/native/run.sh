@@ -1,7 +1,8 @@
 #!/bin/bash
 # The native engine and fio side by side in one run: every bar of docs/engine.md, as bench/native/RESULTS.md.
 #
-#   bench/native/run.sh [DIRECTORY [ROUNDS [SECONDS]]]      a directory on a local file system (/var/tmp); 6 rounds of 2.5 s
+#   bench/native/run.sh [DIRECTORY [ROUNDS [SECONDS]]]      a directory on a local file system (/var/tmp); 6 rounds of 2.5 s;
+#                                                        DEPTH=32 for another depth than 128
 #
 # Needs fio and python3; valgrind for instructions per I/O; root for zram and for the throttled volumes; Debian's source of fio for its
 # t/io_uring (or its path in T_IO_URING). What can't be measured is said in the results, and the rest is measured all the same.
@@ -74,5 +75,5 @@ make_zram
 zram=$directory/zram
 [ -z "$zram_missing" ] || zram=
 python3 "$here/measure.py" --programs "$(dirname "$binary")" --diskproof "$binary" --directory "$directory" \
-    --rounds "${2:-6}" --seconds "${3:-2.5}" --results "$here/RESULTS.md" --command "bench/native/run.sh${*:+ $*}" \
+    --rounds "${2:-6}" --seconds "${3:-2.5}" --results "$here/RESULTS.md" --command "${DEPTH:+DEPTH=$DEPTH }bench/native/run.sh${*:+ $*}" \
     --zram "$zram" --zram-missing "$zram_missing" --t-io-uring "$t_io_uring" --t-io-uring-missing "$t_io_uring_missing"

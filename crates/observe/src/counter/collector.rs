@@ -141,7 +141,7 @@ impl Collector {
             self.last_engine = noting(engine.read(buffer), problems).or(self.last_engine);
             sample.engine = self.last_engine;
             sample.stopped = engine.stopped();
-            sample.frozen = engine.frozen();
+            sample.frozen = engine.frozen(buffer);
         }
         if let Some(throttles) = &self.throttles {
             sample.throttles = noting(throttles.read(&self.devnos, buffer), problems);

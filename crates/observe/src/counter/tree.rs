@@ -38,6 +38,8 @@ struct Process {
     parent: Option<u32>,
     stat: KernelFile,
     io: Option<KernelFile>,
+    /// Where it waits in the kernel.
+    wchan: Option<KernelFile>,
     threads: u32,
     stopped: bool,
     last: Counted,
@@ -100,8 +102,9 @@ impl ProcessTree {
     /// Returns the processes that the freezer of a cgroup holds now. The kernel shows such a process as sleeping (v2) or in an
     /// uninterruptible wait (v1), like one that waits for a disk. Only the place where it waits differs. If the kernel doesn't
     /// show that place, the result is empty.
-    pub(crate) fn frozen(&self) -> Vec<u32> {
-        self.living.iter().map(|process| process.pid).filter(|pid| is_frozen(&self.proc, *pid)).collect()
+    pub(crate) fn frozen(&self, buffer: &mut Vec<u8>) -> Vec<u32> {
+        let frozen = self.living.iter().filter(|process| process.is_frozen(buffer));
+        frozen.map(|process| process.pid).collect()
     }
 
     /// Reads every process, adds new children, and removes the ended ones. Returns whether any had ended.
@@ -156,11 +159,13 @@ impl ProcessTree {
         let Some(stat) = KernelFile::open(directory.join("stat"), Shape::OneRecord)? else { return Ok(()) };
         // The io file of another user can't be opened or read. Then the tree's I/O is unknown, which is not an error.
         let io = KernelFile::open(directory.join("io"), Shape::OneRecord).unwrap_or(None);
+        let wchan = KernelFile::open(directory.join("wchan"), Shape::OneRecord).unwrap_or(None);
         self.living.push(Process {
             pid,
             parent,
             stat,
             io,
+            wchan,
             threads: 0,
             stopped: false,
             last: Counted::default(),
@@ -242,15 +247,15 @@ impl Process {
         self.last = Counted { ticks, io: io.unwrap_or(self.last.io) };
         Ok(Some(Reading { io: io.is_some(), single_thread_ticks }))
     }
+
+    fn is_frozen(&self, buffer: &mut Vec<u8>) -> bool {
+        let place = self.wchan.as_ref().and_then(|file| file.read(buffer).ok()?);
+        place.is_some_and(|place| FREEZERS.contains(&place.trim_ascii()))
+    }
 }
 
 /// Where a frozen process waits in the kernel: `__refrigerator` of v1, `do_freezer_trap` of v2 (kernel/freezer.c, kernel/signal.c).
 const FREEZERS: [&[u8]; 2] = [b"__refrigerator", b"do_freezer_trap"];
-
-fn is_frozen(proc: &Path, pid: u32) -> bool {
-    let place = fs::read(proc.join(pid.to_string()).join("wchan"));
-    place.is_ok_and(|place| FREEZERS.contains(&place.trim_ascii()))
-}
 
 /// Returns the CPU ticks of the busiest living thread of a process.
 fn busiest_thread(proc: &Path, pid: u32) -> Result<u64, ReadError> {

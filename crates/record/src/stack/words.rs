@@ -42,7 +42,7 @@ fn setting(key: &str, value: &Value) -> Option<String> {
         Value::Bool(true) => Some(name),
         Value::Object(_) => {
             let inner = settings_in_words(value, false);
-            (!inner.is_empty()).then(|| format!("{name}: {inner}"))
+            (!inner.is_empty()).then(|| format!("{name} ({inner})"))
         }
         _ => Some(format!("{name} {}", scalar(value, is_size)?)),
     }
