@@ -48,18 +48,20 @@ pub fn level_changes(histories: &[Vec<f64>], confidence: f64) -> Vec<Vec<LevelCh
     let mut adjusted = holm(&p_values).into_iter();
     let family = count(p_values.len());
     let error = 1.0 - confidence;
-    let one = |((values, logs), split): ((&Vec<f64>, Option<Vec<f64>>), Option<Split>)| {
-        let p_adjusted = split.as_ref().and_then(|_| adjusted.next());
-        let (Some(logs), Some(split), Some(p)) = (logs, split, p_adjusted.filter(|p| *p <= error)) else {
-            return Vec::new();
-        };
-        let mut places = vec![(split.at, p)];
-        search(&logs[..split.at], 0, 2.0 * family, error, &mut places);
-        search(&logs[split.at..], split.at, 2.0 * family, error, &mut places);
-        places.sort_unstable_by_key(|(at, _)| *at);
-        changes(values, &places, confidence)
-    };
-    histories.iter().zip(logs).zip(splits).map(one).collect()
+    let mut found = Vec::new();
+    for ((values, logs), split) in histories.iter().zip(&logs).zip(&splits) {
+        let mut places = Vec::new();
+        if let (Some(logs), Some(split)) = (logs, split)
+            && let Some(p) = adjusted.next().filter(|p| *p <= error)
+        {
+            places.push((split.at, p));
+            search(&logs[..split.at], 0, 2.0 * family, error, &mut places);
+            search(&logs[split.at..], split.at, 2.0 * family, error, &mut places);
+            places.sort_unstable_by_key(|(at, _)| *at);
+        }
+        found.push(changes(values, &places, confidence));
+    }
+    found
 }
 
 /// Searches a part of a history, which has a share of 1 / `factor` of the error.
