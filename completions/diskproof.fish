@@ -41,10 +41,12 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "plan" -d 'Show 
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an experiment and answer its question'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Continue a run that was interrupted or has spent its budget: only the missing trials are run'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the result of a run again'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs, or those of one experiment'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s result for a program or as a page'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Compare the cells of one run, or the same cells of two runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "history" -d 'Show the figures of an experiment run after run: which run made them worse, by how much, how sure'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "tag" -d 'Give a run a name, so that EXPERIMENT@NAME means it'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs again with this version\'s rules, and show what changed'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any diskproof command on another machine, which needs only sshd'
@@ -156,6 +158,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l json -d 'Print one JSON document, the same as `export --json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l experiment -d 'Only runs of this experiment' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -190,16 +193,18 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l color -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l json -d 'Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l json -d 'Print one JSON document, format diskproof.comparison/1.1 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l baseline -d 'The baseline run: its name, the beginning of it, or `latest`' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l margin -d 'How much worse a figure may be without being a regression, in percent' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l baseline -d 'The baseline run; `EXPERIMENT@last` is the latest one before the checked run' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l margin -d 'How much worse figures may be: `rate`, `latency` (5 % each), `cpu` (10 %), `other`, a percentile as `p99`, or a metric; without a name: all of them. Repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l of -d 'Only this metric (docs/metrics.md); repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l stack -d 'Only this stack; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l workload -d 'Only this workload; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l undecided -d 'How an undecided comparison ends, instead of with exit code 5' -r -f -a "pass\t'No regression: exit code 0'
 fail\t'A regression: exit code 1'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l junit -d 'Write the result as JUnit XML, one test case per cell and metric' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l summary -d 'Append the result to a file as Markdown' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -207,10 +212,36 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l color -d 'C
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l allow-missing -d 'Also pass if cells or figures of the baseline are missing from the run'
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l across-machines -d 'Also compare runs of different machines'
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l json -d 'Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l json -d 'Print one JSON document, format diskproof.comparison/1.1 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l last -d 'How many of its latest runs' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l of -d 'Only this metric (docs/metrics.md); repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l stack -d 'Only this stack; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l workload -d 'Only this workload; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l json -d 'Print one JSON document, format diskproof.history/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l move -d 'Take the tag from the run of the same experiment that has it'
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l remove -d 'Remove the tag from the run'
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

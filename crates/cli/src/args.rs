@@ -1,9 +1,11 @@
 //! The command line: its commands and flags. `commands` carries them out.
 
 mod calibrate;
+mod gate;
 mod lab;
 
 pub(crate) use calibrate::{Calibrate, Load};
+pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
 
 use crate::formats::Chosen;
@@ -19,7 +21,8 @@ Examples:
   diskproof plan my.yaml       what it would do, how long, how many bytes; changes nothing
   sudo diskproof run my.yaml   do it, take everything down again, answer the question
   diskproof show               the latest answer again
-  diskproof gate --baseline 20261121-2014      is the latest run worse than that one?
+  diskproof gate --baseline fs@nightly         is the latest run worse than the one with that tag?
+  diskproof history fs         which run made it worse?
   sudo diskproof calibrate     does the built-in engine agree with fio here?
 
 Exit codes:
@@ -28,7 +31,7 @@ Exit codes:
   2    the input is wrong: arguments, experiment file, settings
   3    the machine refuses: guard, privileges, a missing tool, no space
   4    our own fault, or an undo that failed
-  5    `gate` can't tell whether there is a regression
+  5    `gate` can't tell whether there is a regression, or cells of the baseline are missing
   130  ended by Ctrl-C (143: by SIGTERM); measured trials are kept, `diskproof resume` goes on";
 
 /// Version, commit and its date, where `scripts/build.sh` built the program.
@@ -146,8 +149,8 @@ Examples:
   diskproof show                   the latest run
   diskproof show 20261121-2014     the run whose name begins so")]
     Show(Show),
-    /// List all runs
-    List(JsonOnly),
+    /// List all runs, or those of one experiment
+    List(List),
     /// Write a run's result for a program or as a page
     #[command(after_help = "\
 Examples:
@@ -164,16 +167,14 @@ Examples:
   diskproof compare 20261121-2014 latest --json | jq '.lines[].ratio'")]
     Compare(Compare),
     /// Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided
-    #[command(after_help = "\
-Examples:
-  diskproof gate --baseline 20261121-2014                 the latest run against that one
-  diskproof gate --baseline 20261121-2014 latest --margin 3 --of read_lat_p99 --of iops
-  diskproof gate --baseline 20261121-2014 --undecided fail
-
-A figure is a regression if its whole interval, adjusted for the number of figures, lies beyond the margin on the bad
-side. The run has no regression if the interval of every figure excludes one. Else it is undecided: measure more rounds.
-Exit code 3: the runs are of different machines, or have nothing in common.")]
+    #[command(after_help = gate::GATE_HELP)]
     Gate(Gate),
+    /// Show the figures of an experiment run after run: which run made them worse, by how much, how sure
+    #[command(after_help = gate::HISTORY_HELP)]
+    History(History),
+    /// Give a run a name, so that EXPERIMENT@NAME means it
+    #[command(after_help = gate::TAG_HELP)]
+    Tag(Tag),
     /// Judge stored runs again with this version's rules, and show what changed
     #[command(after_help = "\
 Examples:
@@ -339,7 +340,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Resume {
-    /// The run: its name or the beginning of it; default: the latest that isn't complete
+    /// The run: its name, the beginning of it, EXPERIMENT@last or EXPERIMENT@TAG; default: the latest that isn't complete
     pub(crate) run: Option<String>,
     /// Raise the budget of rounds; only for a run with `measure: until`, which stops when the result is sure enough
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -362,10 +363,20 @@ pub(crate) struct Resume {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
-    /// The run: its name, the beginning of it, or `latest`
+    /// The run: its name, the beginning of it, `latest`, EXPERIMENT@last or EXPERIMENT@TAG
     #[arg(default_value = "latest")]
     pub(crate) run: String,
     /// Print one JSON document, the same as `export --json`
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct List {
+    /// Only runs of this experiment
+    #[arg(long, value_name = "NAME")]
+    pub(crate) experiment: Option<String>,
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -379,7 +390,7 @@ pub(crate) struct JsonOnly {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Export {
-    /// The run: its name, the beginning of it, or `latest`
+    /// The run: its name, the beginning of it, `latest`, EXPERIMENT@last or EXPERIMENT@TAG
     pub(crate) run: String,
     #[command(flatten)]
     pub(crate) format: Chosen,
@@ -388,75 +399,22 @@ pub(crate) struct Export {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Which cells and figures are compared.
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Choice {
-    /// Only this metric (docs/metrics.md); repeatable
-    #[arg(long, value_name = "METRIC")]
-    pub(crate) of: Vec<String>,
-    /// Only this stack; repeatable
-    #[arg(long, value_name = "NAME")]
-    pub(crate) stack: Vec<String>,
-    /// Only this workload; repeatable
-    #[arg(long, value_name = "NAME")]
-    pub(crate) workload: Vec<String>,
-}
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct Compare {
-    /// The run: its name, the beginning of it, or `latest`; the earlier one if two are compared
+    /// The run: its name, the beginning of it, `latest`, EXPERIMENT@last or EXPERIMENT@TAG; the earlier one if two are compared
     pub(crate) run: String,
     /// The later run, if two are compared
     pub(crate) after: Option<String>,
     #[command(flatten)]
     pub(crate) choice: Choice,
-    /// Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)
+    /// Print one JSON document, format diskproof.comparison/1.1 (docs/formats.md)
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Gate {
-    /// The baseline run: its name, the beginning of it, or `latest`
-    #[arg(long, value_name = "RUN")]
-    pub(crate) baseline: String,
-    /// The run to check: its name, the beginning of it, or `latest`
-    #[arg(default_value = "latest")]
-    pub(crate) run: String,
-    /// How much worse a figure may be without being a regression, in percent
-    #[arg(long, default_value_t = 5.0, value_name = "PERCENT", value_parser = gate_margin)]
-    pub(crate) margin: f64,
-    #[command(flatten)]
-    pub(crate) choice: Choice,
-    /// Also compare runs of different machines
-    #[arg(long)]
-    pub(crate) across_machines: bool,
-    /// How an undecided comparison ends, instead of with exit code 5
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub(crate) undecided: Option<Undecided>,
-    /// Print one JSON document, format diskproof.comparison/1.0 (docs/formats.md)
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// How an undecided comparison ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Undecided {
-    /// No regression: exit code 0
-    Pass,
-    /// A regression: exit code 1
-    Fail,
-}
-
-/// Parses a margin in percent, above 0 and below 100: a rate can't fall by 100 % or more.
-fn gate_margin(text: &str) -> Result<f64, String> {
-    calibrate::margin(text)
-        .and_then(|m| if m < 100.0 { Ok(m) } else { Err("expected less than 100".to_owned()) })
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Judge {
-    /// The runs: names or their beginnings; default: the latest
+    /// The runs: names or their beginnings, EXPERIMENT@last or EXPERIMENT@TAG; default: the latest
     #[arg(conflicts_with = "all")]
     pub(crate) run: Vec<String>,
     /// All stored runs
@@ -469,7 +427,7 @@ pub(crate) struct Judge {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Undo {
-    /// Only this run
+    /// Only this run: its whole name, EXPERIMENT@last or EXPERIMENT@TAG
     pub(crate) run: Option<String>,
     /// A disk that never comes back, by name or serial number: what diskproof wrote on it stays there. A disk that is present is undone
     #[arg(long, value_name = "DISK", requires = "run")]

@@ -10,6 +10,7 @@ pub(crate) mod engine_native;
 pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod generate;
+pub(crate) mod history;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod list;
@@ -21,6 +22,7 @@ pub(crate) mod quick;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod tag;
 pub(crate) mod undo;
 
 mod experiment;

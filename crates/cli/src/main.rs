@@ -75,6 +75,8 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Export(export) => commands::export::export(&export, &settings?),
         Verb::Compare(compare) => commands::compare::compare(&compare, &settings?),
         Verb::Gate(gate) => commands::gate::gate(&gate, &settings?),
+        Verb::History(history) => commands::history::history(&history, &settings?),
+        Verb::Tag(tag) => commands::tag::tag(&tag, &settings?),
         Verb::Judge(judge) => commands::judge::judge(&judge, &settings?),
         Verb::Undo(undo) => commands::undo::undo(&undo, &settings?),
         Verb::On(on) => commands::on::on(&on, &settings?),

@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 20] = [
+const VERBS: [&str; 22] = [
     "quick",
     "calibrate",
     "new",
@@ -69,6 +69,8 @@ const VERBS: [&str; 20] = [
     "export",
     "compare",
     "gate",
+    "history",
+    "tag",
     "judge",
     "undo",
     "devices",
@@ -105,6 +107,8 @@ fn every_verb_has_help() {
         "export",
         "compare",
         "gate",
+        "history",
+        "tag",
         "judge",
         "undo",
         "claim",

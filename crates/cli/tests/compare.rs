@@ -35,13 +35,19 @@ impl Home {
 
     /// A run of two cells: the first with these IOPS by round, the second always with half of the steady rate.
     fn run(&self, name: &str, iops: [f64; 5], cpu: &str) {
+        self.run_of(name, 2, iops, cpu);
+    }
+
+    /// A run of the first `cells` of these two.
+    fn run_of(&self, name: &str, cells: u32, iops: [f64; 5], cpu: &str) {
         let store = self.store();
         let run = run_id(name);
         let mut machine = environment("6.1.0");
         machine.cpu_model = Some(cpu.to_owned());
-        store.create_run(&run, &plan(2, 5), &machine).unwrap();
+        store.create_run(&run, &plan(cells, 5), &machine).unwrap();
         for (round, first) in (0..).zip(iops) {
-            for (cell, rate) in [(0, first), (1, STEADY[round as usize] / 2.0)] {
+            let rates = [(0, first), (1, STEADY[round as usize] / 2.0)];
+            for (cell, rate) in rates.into_iter().take(cells as usize) {
                 let mut trial = trial(cell, round);
                 let engine = trial.engine.as_mut().unwrap();
                 engine.window = Window { start_ns: 0, end_ns: 20_000_000_000 };
@@ -129,6 +135,147 @@ fn the_gate_says_why() {
 }
 
 #[test]
+fn margins_are_given_by_kind_and_by_name() {
+    let home = home();
+    let gate = |more: &[&str]| home.code(&[&["gate", "--baseline", "base", "worse"], more].concat());
+    assert_eq!(gate(&["--margin", "rate=15%"]), 0);
+    assert_eq!(gate(&["--margin", "iops=15", "--margin", "rate=1"]), 0, "a name comes before its kind");
+    assert_eq!(gate(&["--margin", "p99=50%", "--margin", "cpu=50%"]), 1);
+    assert_eq!(gate(&["--margin", "latency=15%", "--of", "read_lat_mean"]), 0);
+    assert_eq!(gate(&["--margin", "rate=1%", "--margin", "20"]), 1, "the one for all is the base");
+    let unknown = home.diskproof(&["gate", "--baseline", "base", "worse", "--margin", "speed=3"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("`speed` has no margin: expected `rate`"), "{}", unknown.err);
+}
+
+#[test]
+fn a_run_that_lacks_cells_of_the_baseline_is_undecided() {
+    let home = home();
+    home.run_of("half", 1, STEADY, "Example CPU");
+    let half = home.diskproof(&["gate", "--baseline", "base", "half"]);
+    assert_eq!(half.code, 5);
+    assert!(
+        half.out.contains("Undecided: the run lacks 1 cell or figure of the baseline (--allow-missing"),
+        "{}",
+        half.out
+    );
+    assert!(half.out.contains("missing: a stack-1 of run base: only run base has it."), "{}", half.out);
+    assert_eq!(home.code(&["gate", "--baseline", "base", "half", "--allow-missing"]), 0);
+    assert_eq!(home.code(&["gate", "--baseline", "base", "half", "--stack", "stack-0"]), 0, "not asked for");
+    assert_eq!(home.code(&["gate", "--baseline", "half", "base"]), 0, "a new cell is no loss");
+    home.run_of("both", 1, STEADY.map(|x| 0.8 * x), "Example CPU");
+    assert_eq!(home.code(&["gate", "--baseline", "base", "both"]), 1, "a regression comes first");
+}
+
+#[test]
+fn the_gate_writes_junit_and_a_summary() {
+    let home = home();
+    home.run_of("half", 1, STEADY.map(|x| 0.9 * x), "Example CPU");
+    let file = |name: &str| home.0.path().join(name);
+    let (junit, summary) = (file("gate.xml"), file("summary.md"));
+    let paths = [&junit, &summary].map(|path| path.to_string_lossy().into_owned());
+    let args = |run: &'static str| {
+        ["gate", "--baseline", "base", run, "--junit", paths[0].as_str(), "--summary", paths[1].as_str()]
+    };
+    assert_eq!(home.code(&args("half")), 1);
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(
+        xml.contains("<testsuite name=\"sample\" tests=\"2\" failures=\"1\" errors=\"1\" skipped=\"0\">"),
+        "{xml}"
+    );
+    assert!(xml.contains("<testcase classname=\"sample.a.stack-0\" name=\"iops\">"), "{xml}");
+    assert!(
+        xml.contains("<failure message=\"0.90 times the baseline (0.90 to 0.91); the margin is 5 %\"/>"),
+        "{xml}"
+    );
+    assert!(xml.contains("<error message=\"not compared: only run base has it\"/>"), "{xml}");
+    assert_eq!(home.code(&args("same")), 0);
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(xml.contains("tests=\"2\" failures=\"0\" errors=\"0\""), "written anew: {xml}");
+    let page = std::fs::read_to_string(&summary).unwrap();
+    assert_eq!(page.matches("# sample: run ").count(), 2, "appended: {page}");
+    assert!(page.contains("**Regression:** 1 of 1 figure got worse by more than 5 %."), "{page}");
+    let unwritable = home.diskproof(&["gate", "--baseline", "base", "same", "--junit", "/nowhere/gate.xml"]);
+    assert_eq!(unwritable.code, 3);
+    assert!(unwritable.err.contains("can't write /nowhere/gate.xml"), "{}", unwritable.err);
+}
+
+#[test]
+fn runs_have_names() {
+    let home = home();
+    assert_eq!(home.code(&["gate", "--baseline", "sample@baseline", "worse"]), 2);
+    let tagged = home.diskproof(&["tag", "base", "baseline"]);
+    assert_eq!((tagged.code, tagged.out.as_str()), (0, "sample@baseline is run base"));
+    assert_eq!(home.code(&["gate", "--baseline", "sample@baseline", "worse"]), 1);
+    assert_eq!(home.code(&["gate", "--baseline", "sample@last", "worse"]), 1, "`same` is the one before it");
+    let last = home.diskproof(&["gate", "--baseline", "sample@last", "same", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&last.out).unwrap();
+    assert_eq!(document["baseline"]["run"], "base");
+    let shown: serde_json::Value =
+        serde_json::from_str(&home.diskproof(&["export", "sample@last", "--json"]).out).unwrap();
+    assert_eq!(shown["run"], "other");
+    assert!(
+        home.diskproof(&["compare", "sample@baseline", "sample@last"])
+            .out
+            .contains("run other against run base")
+    );
+    assert_eq!(home.code(&["show", "sample@baseline"]), 0);
+    assert_eq!(home.code(&["judge", "sample@baseline"]), 0);
+    let unknown = home.diskproof(&["undo", "sample@nightly"]);
+    assert!(unknown.code == 2 && unknown.err.contains("its tags are: baseline"), "{}", unknown.err);
+
+    let taken = home.diskproof(&["tag", "same", "baseline"]);
+    assert_eq!(taken.code, 2);
+    assert!(taken.err.contains("run base has the tag `baseline` already: --move"), "{}", taken.err);
+    let moved = home.diskproof(&["tag", "same", "baseline", "--move"]);
+    assert_eq!(moved.out, "sample@baseline is run same; run base had this tag before");
+    let list = home.diskproof(&["list", "--experiment", "sample"]);
+    assert!(
+        list.out.contains("ended tags base") && list.out.contains("after 5 rounds baseline worse"),
+        "{}",
+        list.out
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&home.diskproof(&["list", "--experiment", "sample", "--json"]).out).unwrap();
+    assert_eq!((json[1]["run"].as_str(), json[1]["tags"][0].as_str()), (Some("same"), Some("baseline")));
+    let none = home.diskproof(&["list", "--experiment", "nothing"]);
+    assert!(none.code == 0 && none.err.contains("no run of nothing is kept yet"), "{}", none.err);
+    assert_eq!(home.code(&["tag", "base", "baseline", "--remove"]), 2);
+    assert_eq!(home.code(&["tag", "same", "baseline", "--remove"]), 0);
+    let gone = home.diskproof(&["show", "sample@baseline"]);
+    assert!(gone.code == 2 && gone.err.contains("no run of sample has the tag `baseline`"), "{}", gone.err);
+    assert_eq!((home.code(&["tag", "base", "last"]), home.code(&["show", "nothing@last"])), (2, 2));
+}
+
+#[test]
+fn a_history_names_the_run_that_made_it_worse() {
+    let home = Home::new();
+    let wobble = [0.0, 0.4, -0.3, 0.1, -0.4, 0.3, -0.1, 0.2, -0.2, 0.05, -0.05, 0.15];
+    for (at, offset) in wobble.into_iter().enumerate() {
+        let level = if at < 7 { 1.0 } else { 0.9 };
+        home.run(&format!("run-{at:02}"), STEADY.map(|x| level * (x + offset)), "Example CPU");
+    }
+    home.diskproof(&["tag", "run-07", "nightly-7"]);
+    let text = home.diskproof(&["history", "sample"]);
+    assert_eq!((text.code, text.err.as_str()), (0, ""));
+    assert!(
+        text.out.contains("iops of a stack-0 is 0.90x the level before (0.90 to 0.90) from run run-07 (nightly-7) on: worse (p"),
+        "{}",
+        text.out
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&home.diskproof(&["history", "sample", "--json"]).out).unwrap();
+    assert_eq!(json["format"], "diskproof.history/1.0");
+    assert_eq!(json["lines"][0]["changes"][0]["run"], "run-07");
+    assert_eq!(json["lines"][1]["changes"].as_array().unwrap().len(), 0);
+    assert_eq!(json["runs"].as_array().unwrap().len(), 12);
+    let short = home.diskproof(&["history", "sample", "--last", "5"]);
+    assert!(short.out.contains("No change can show yet: a change of level needs 8 runs"), "{}", short.out);
+    let unknown = home.diskproof(&["history", "nothing"]);
+    assert!(unknown.code == 2 && unknown.err.contains("there are runs of: sample"), "{}", unknown.err);
+}
+
+#[test]
 fn two_runs_and_the_cells_of_one() {
     let home = home();
     let two = home.diskproof(&["compare", "base", "worse"]);
@@ -139,7 +286,7 @@ fn two_runs_and_the_cells_of_one() {
     let document: serde_json::Value = serde_json::from_str(&one.out).unwrap();
     assert_eq!(
         (document["format"].as_str(), document["paired"].as_bool()),
-        (Some("diskproof.comparison/1.0"), Some(true))
+        (Some("diskproof.comparison/1.1"), Some(true))
     );
     assert_eq!(document["lines"][0]["text"], "stack-0 is 2.00x stack-1 (2.00 to 2.00)");
     let turned =

@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 /// Name and version of this document. Within a major version, fields are only added.
 ///
 /// * 1.0: first.
-pub const COMPARISON_FORMAT: &str = "diskproof.comparison/1.0";
+/// * 1.1: `margin` of a line; `margins` and `missing` of the gate; `is_missing` of what was left out; the reason `unresolved`.
+pub const COMPARISON_FORMAT: &str = "diskproof.comparison/1.1";
 
 /// A comparison of cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "diskproof.comparison/1.0")]
+#[schemars(title = "diskproof.comparison/1.1")]
 pub struct Comparison {
     /// Name and version of this document: [`COMPARISON_FORMAT`] if this build wrote it.
     pub format: String,
@@ -89,6 +90,9 @@ pub struct ComparisonLine {
     pub excluded_difference: Option<f64>,
     /// The gate's result for this line; `None` when no gate was requested.
     pub gate: Option<Passage>,
+    /// How much worse the figure may be, e.g. 0.05; `None` when no gate was requested.
+    #[serde(default)]
+    pub margin: Option<f64>,
     /// About how many more rounds, in each run, would decide; `None` when it is decided, or when no number would decide it.
     pub more_rounds: Option<u32>,
     /// The same in words.
@@ -136,6 +140,9 @@ pub struct LeftOut {
     pub cell: CellName,
     /// The reason.
     pub why: Absence,
+    /// Whether a gate counts it as missing: the baseline has it, and the run hasn't.
+    #[serde(default)]
+    pub is_missing: bool,
     /// The same in words.
     pub text: String,
 }
@@ -152,13 +159,22 @@ pub enum Absence {
     Alone,
     /// The other run's cell has a different workload or stack.
     NotComparable,
+    /// Too few I/Os of a trial lie beyond a percentile, so it isn't judged. The cell's other figures are compared.
+    Unresolved,
 }
 
 /// Whether a run is worse than its baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
-    /// What still counts as no regression, e.g. 0.05: rates down to 0.95 times, latencies up to 1.05 times those of the baseline.
+    /// The margin of rates, e.g. 0.05: they may fall to 0.95 times those of the baseline.
     pub margin: f64,
+    /// All margins, by the figures that they hold for: `rate`, `latency`, `cpu`, `other`, or the name of a metric.
+    #[serde(default)]
+    pub margins: BTreeMap<String, f64>,
+    /// Number of cells that the baseline has figures of and the run hasn't, and of single figures that are missing from a cell. If there are
+    /// any, the gate doesn't pass, unless it was asked to allow that.
+    #[serde(default)]
+    pub missing: u64,
     /// The result of all lines together.
     pub passage: Passage,
     /// The same in words.
@@ -169,10 +185,10 @@ pub struct Gate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Passage {
-    /// A regression beyond the margin is excluded.
+    /// No regression, and one of twice the margin is excluded.
     Pass,
-    /// Neither a regression beyond the margin nor its absence is shown.
+    /// No regression is shown, and one of twice the margin isn't excluded.
     Undecided,
-    /// Worse by more than the margin, with all comparisons taken into account.
+    /// Shown to be worse, with all comparisons taken into account, and the estimate is worse by more than the margin.
     Regression,
 }

@@ -15,6 +15,7 @@ pub mod event;
 pub mod extents;
 pub mod finding;
 pub mod fio_option;
+pub mod history;
 pub mod id;
 pub mod job_file;
 pub mod judged;

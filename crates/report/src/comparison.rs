@@ -23,7 +23,7 @@ pub fn comparison(view: &Comparison) -> Document {
     document.section("What else differs", differences(view));
     let left_out = view.left_out.iter().map(|left| {
         let text = format!("{} of run {}: {}.", title(&left.cell), left.run, left.text);
-        Paragraph::labelled("not compared:", text)
+        Paragraph::labelled(if left.is_missing { "missing:" } else { "not compared:" }, text)
     });
     document.paragraphs(left_out.collect());
     document.blocks.push(Block::Notes(footer(view)));
@@ -210,12 +210,24 @@ fn footer(view: &Comparison) -> Vec<String> {
         view.confidence * 100.0,
         view.confidence * 100.0
     )];
+    lines.extend(view.gate.as_ref().map(margins));
     lines.push(format!("Judged by {}.", view.judged_by));
     lines
 }
 
+/// What a regression is, with the margins.
+fn margins(gate: &Gate) -> String {
+    let all: Vec<String> =
+        gate.margins.iter().map(|(name, margin)| format!("{name} {}", number::margin(*margin))).collect();
+    let all = if all.is_empty() { number::margin(gate.margin) } else { all.join(", ") };
+    format!(
+        "A regression is shown to be worse, and its estimate is worse by more than its margin ({all}); a figure passes if twice its margin is \
+         excluded."
+    )
+}
+
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::comparison;
     use crate::{markdown, terminal};
     use record::comparison::{
@@ -253,6 +265,7 @@ mod tests {
             relation: if apart { Relation::Apart } else { Relation::NotApart },
             excluded_difference: Some(high.max(1.0 / low) - 1.0),
             gate: None,
+            margin: None,
             more_rounds: None,
             text: String::new(),
         }
@@ -274,7 +287,7 @@ mod tests {
         }
     }
 
-    fn gated() -> Comparison {
+    pub(crate) fn gated() -> Comparison {
         let mut view = view(vec![
             line(("ext4", "ext4"), "iops", (441.0, 500.0), 0.02),
             line(("xfs", "xfs"), "iops", (500.3, 500.0), 0.011),
@@ -288,6 +301,8 @@ mod tests {
         view.lines[2].more_rounds = Some(14);
         view.gate = Some(Gate {
             margin: 0.05,
+            margins: BTreeMap::from([("cpu".to_owned(), 0.1), ("rate".to_owned(), 0.05)]),
+            missing: 0,
             passage: Passage::Regression,
             text: "1 of 3 figures got worse by more than 5 %".to_owned(),
         });
@@ -312,6 +327,7 @@ mod tests {
             run: RunId("20261122-090000-aaaa".to_owned()),
             cell: name("zfs", "randread-4k"),
             why: Absence::Alone,
+            is_missing: false,
             text: "only run 20261122-090000-aaaa has it".to_owned(),
         }];
         view

@@ -1,6 +1,7 @@
 //! The JSON documents and their schemas, documented in docs/formats.md.
 
 use record::comparison::Comparison;
+use record::history::History;
 use record::judged::RunView;
 use serde::Serialize;
 
@@ -12,12 +13,28 @@ pub fn json(view: &RunView) -> Result<String, serde_json::Error> {
     document(view)
 }
 
-/// Formats a comparison in the same way, format `diskproof.comparison/1.0`.
+/// Formats a comparison in the same way, format `diskproof.comparison/1.1`.
 ///
 /// # Errors
 /// As [`json`].
 pub fn comparison_json(view: &Comparison) -> Result<String, serde_json::Error> {
     document(view)
+}
+
+/// Formats a history in the same way, format `diskproof.history/1.0`.
+///
+/// # Errors
+/// As [`json`].
+pub fn history_json(view: &History) -> Result<String, serde_json::Error> {
+    document(view)
+}
+
+/// The JSON Schema of [`history_json`]'s output, the content of schema/history.schema.json.
+///
+/// # Errors
+/// As [`json`].
+pub fn history_schema() -> Result<String, serde_json::Error> {
+    document(&schemars::schema_for!(History))
 }
 
 /// The JSON Schema of [`json`]'s output, the content of schema/run.schema.json.

@@ -11,8 +11,10 @@ mod document;
 mod expectations;
 mod figures;
 mod footer;
+mod history;
 mod index;
 mod json;
+mod junit;
 mod leaves;
 mod markdown;
 mod measured;
@@ -36,7 +38,9 @@ pub use document::{
     Align, Block, Branch, Caveat, Cell, Column, Document, DotPlot, DotRow, Heading, Level, List, Paragraph,
     Place, Row, Series, Span, Style, Table, Tone, Words,
 };
-pub use json::{comparison_json, comparison_schema, json, schema};
+pub use history::history;
+pub use json::{comparison_json, comparison_schema, history_json, history_schema, json, schema};
+pub use junit::junit;
 pub use markdown::markdown;
 pub use paint::SGR;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, money, plan};

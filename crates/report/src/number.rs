@@ -147,6 +147,11 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A margin in percent with at most one decimal: `5 %`, `2.5 %`.
+pub(crate) fn margin(share: f64) -> String {
+    format!("{} %", (share * 1000.0).round() / 10.0)
+}
+
 /// An upper bound of a relative difference, rounded up: `1.4 %`, `12 %`; from 1 on as a factor: `x 2.5`.
 pub(crate) fn at_most(x: f64) -> String {
     let up = |x: f64, step: f64| (x / step - 1e-9).ceil() * step;

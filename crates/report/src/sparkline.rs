@@ -19,12 +19,25 @@ pub(crate) fn drawn(series: &Series) -> Option<String> {
     if !(low < high && high.is_finite()) {
         return None;
     }
-    let bars: String = values.iter().filter_map(|v| bar((v - low) / (high - low))).collect();
+    let bars = bars(values, low, high);
     let named = match number::scale(high, unit).unit {
         "IOPS" => format!("{} to {} IOPS", expected(low, unit), expected(high, unit)),
         _ => format!("{} to {}", expected(low, unit), expected(high, unit)),
     };
     Some(format!("{}{} {bars} {named}", if from == 0 { "" } else { "last " }, series.of))
+}
+
+/// A bar for each value, from the lowest to the highest; the last ones, if there are more than `most`.
+pub(crate) fn course(values: &[f64], most: usize) -> String {
+    let values = values.get(values.len().saturating_sub(most)..).unwrap_or_default();
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    bars(values, low, high)
+}
+
+fn bars(values: &[f64], low: f64, high: f64) -> String {
+    let share = |v: &f64| if low < high { (v - low) / (high - low) } else { 0.0 };
+    values.iter().filter_map(|v| bar(share(v))).collect()
 }
 
 /// The bar for a share from 0 to 1.
@@ -35,7 +48,7 @@ fn bar(share: f64) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
-    use super::drawn;
+    use super::{course, drawn};
     use crate::document::Series;
 
     #[test]
@@ -49,5 +62,6 @@ mod tests {
         assert_eq!(line(&[5.0, 5.0], "1/s"), None);
         assert_eq!(line(&[], "1/s"), None);
         assert_eq!(line(&[f64::NAN, 1.0], "1/s"), None);
+        assert_eq!((course(&[1.0, 2.0, 1.0], 2), course(&[5.0, 5.0], 9)), ("█▁".to_owned(), "▁▁".to_owned()));
     }
 }

@@ -7,6 +7,7 @@ fn the_schema_is_current() {
     let shipped = [
         ("run", diskproof_report::schema().unwrap()),
         ("comparison", diskproof_report::comparison_schema().unwrap()),
+        ("history", diskproof_report::history_schema().unwrap()),
     ];
     for (name, schema) in shipped {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schema/{name}.schema.json"));

@@ -17,6 +17,12 @@ mod device_time;
 #[path = "simulation/estimates.rs"]
 mod estimates;
 #[cfg(test)]
+#[path = "simulation/gate.rs"]
+mod gate;
+#[cfg(test)]
+#[path = "simulation/histories.rs"]
+mod histories;
+#[cfg(test)]
 #[path = "simulation/noise.rs"]
 mod noise;
 #[cfg(test)]

@@ -109,6 +109,56 @@ pub enum StoreError {
         /// The first few runs that match.
         candidates: Vec<RunId>,
     },
+    /// No run of this experiment measured anything.
+    #[error(
+        "no run of `{}` has measured anything{}; there are runs of: {}",
+        experiment.shown(), before.as_ref().map(|run| format!(" before run {run}")).unwrap_or_default(), names(known)
+    )]
+    NoRunOf {
+        /// The experiment's name.
+        experiment: String,
+        /// The run that must come later.
+        before: Option<RunId>,
+        /// The experiments of the latest runs.
+        known: Vec<String>,
+    },
+    /// No run of the experiment has this tag.
+    #[error("no run of {} has the tag `{}`; its tags are: {} (`diskproof tag RUN NAME` gives one)", experiment.shown(), tag.shown(), names(known))]
+    NoSuchTag {
+        /// The experiment's name.
+        experiment: String,
+        /// The tag that was searched for.
+        tag: String,
+        /// The experiment's latest tags.
+        known: Vec<String>,
+    },
+    /// The run doesn't have this tag.
+    #[error("run {run} doesn't have the tag `{}`", tag.shown())]
+    NotTagged {
+        /// The tag.
+        tag: String,
+        /// The run.
+        run: RunId,
+    },
+    /// Another run of the experiment has this tag.
+    #[error("run {run} has the tag `{tag}` already: --move takes it from there")]
+    TagTaken {
+        /// The tag.
+        tag: String,
+        /// The run that has it.
+        run: RunId,
+    },
+    /// The name can't be a tag.
+    #[error(
+        "`{}` can't be a tag: expected letters, digits and . _ -, beginning with a letter or digit, at most {longest} characters, and not `last` or `latest`",
+        tag.shown()
+    )]
+    NotATag {
+        /// The name.
+        tag: String,
+        /// The most characters.
+        longest: usize,
+    },
     /// A diskproof that is too new for this one wrote a plan or trial.
     #[error("{what} has format {found}, this diskproof reads {ours}: use a newer diskproof")]
     RecordTooNew {
@@ -200,6 +250,12 @@ fn free_bytes(path: &Path) -> Option<u64> {
 
 fn free_text(free_bytes: Option<u64>) -> String {
     free_bytes.map_or_else(|| "free space unknown".to_owned(), |free| format!("{free} bytes free"))
+}
+
+/// Names in a sentence; `none` if there are none.
+fn names(known: &[String]) -> String {
+    let shown: Vec<String> = known.iter().map(|name| name.shown().to_string()).collect();
+    if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }
 
 fn listed(candidates: &[RunId]) -> String {

@@ -5,10 +5,12 @@
 //! refuse any change by any program. Only cached judgements are replaced.
 
 mod error;
+mod find;
 mod format;
 mod open;
 mod pack;
 mod read;
+mod tag;
 mod write;
 
 pub use error::StoreError;
@@ -24,5 +26,7 @@ mod bulk;
 mod sample;
 #[cfg(test)]
 mod scale_tests;
+#[cfg(test)]
+mod tag_tests;
 #[cfg(test)]
 mod tests;

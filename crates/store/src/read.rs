@@ -31,6 +31,8 @@ pub struct RunSummary {
     pub trials_planned: u64,
     /// The reason why it ended.
     pub stopped: Stopped,
+    /// Its tags, in the order in which they were given.
+    pub tags: Vec<String>,
 }
 
 /// A run without its trials.
@@ -74,8 +76,6 @@ pub struct RunData {
 pub(crate) const RUNS: &str =
     "SELECT id, experiment, started_unix_ms, trials_done, trials_failed, trials_planned, stopped
     FROM run ORDER BY started_unix_ms DESC, seq DESC";
-pub(crate) const BY_PREFIX: &str =
-    "SELECT id FROM run WHERE id >= ?1 AND id < ?1 || char(0x10FFFF) ORDER BY id LIMIT 6";
 pub(crate) const LATEST: &str = "SELECT id FROM run ORDER BY started_unix_ms DESC, seq DESC LIMIT 1";
 pub(crate) const JUDGEMENT: &str = "SELECT judgement.body FROM run JOIN judgement
     ON judgement.run = run.seq AND judgement.revision = run.revision AND judgement.judge = ?2 WHERE run.id = ?1";
@@ -107,34 +107,14 @@ impl Store {
             Ok((summary(row)?, stopped))
         });
         let rows: Vec<_> = rows.and_then(Iterator::collect).map_err(&sql)?;
+        let mut tags = self.tags()?;
         rows.into_iter()
             .map(|(mut summary, stopped)| {
+                summary.tags = tags.remove(&summary.id).unwrap_or_default();
                 summary.stopped = self.parse(&stopped, || format!("why run {} ended", summary.id))?;
                 Ok(summary)
             })
             .collect()
-    }
-
-    /// Finds a run by its whole name, by an unambiguous beginning of it, or by `latest`.
-    ///
-    /// # Errors
-    /// If there is none, or several match.
-    pub fn find(&self, wanted: &str) -> Result<RunId, StoreError> {
-        if wanted.is_empty() || wanted == "latest" {
-            let latest = self.latest()?;
-            return latest.ok_or_else(|| StoreError::NoRuns { path: self.path.clone() });
-        }
-        let sql = self.sql("find a run");
-        let mut statement = self.connection.prepare_cached(BY_PREFIX).map_err(&sql)?;
-        let found = statement.query_map([wanted], |row| row.get(0).map(RunId)).and_then(Iterator::collect);
-        let mut found: Vec<RunId> = found.map_err(sql)?;
-        match found.len() {
-            0 => Err(StoreError::NoSuchRun { wanted: wanted.to_owned(), path: self.path.clone() }),
-            1 => Ok(found.swap_remove(0)),
-            // The whole name sorts before all longer names.
-            _ if found[0].0 == wanted => Ok(found.swap_remove(0)),
-            _ => Err(StoreError::Ambiguous { wanted: wanted.to_owned(), candidates: found }),
-        }
     }
 
     /// Returns the run that began last.
@@ -332,6 +312,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         trials_failed: unsigned(row, 4)?,
         trials_planned: unsigned(row, 5)?,
         stopped: Stopped::Unfinished,
+        tags: Vec::new(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! Checks without a clock that lists are fast: how many rows are read, and through which index.
 
-use crate::read::{BY_PREFIX, FACT, JUDGEMENT, LATEST, RUNS, TRIALS};
+use crate::find::BY_PREFIX;
+use crate::read::{FACT, JUDGEMENT, LATEST, RUNS, TRIALS};
 use crate::sample::{environment, plan, run_id, trial};
 use crate::{Store, bulk};
 use rusqlite::{Params, StatementStatus};

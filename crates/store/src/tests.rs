@@ -258,11 +258,13 @@ fn a_newer_major_is_refused_and_a_newer_minor_only_read() {
         store.set_environment(&run, &environment("6.2")),
         store.raise_budgets(&run, &Raised::default()),
         store.cache_judgement(&run, "1.0", 1, "{}"),
+        store.tag(&run, "base", false).map(|_| ()),
+        store.untag(&run, "base"),
     ];
     for refusal in refusals {
         let said = refusal.unwrap_err().to_string();
         assert!(
-            said.contains("has results format 1.2; this diskproof (1.1) can read it but must not write it"),
+            said.contains("has results format 1.3; this diskproof (1.2) can read it but must not write it"),
             "{said}"
         );
     }
@@ -273,7 +275,7 @@ fn a_newer_major_is_refused_and_a_newer_minor_only_read() {
     let bytes = fs::read(&path).unwrap();
     let said = Store::open(&path).unwrap_err().to_string();
     assert!(
-        said.contains("has results format 2.0, this diskproof reads 1.1: use the diskproof that wrote it"),
+        said.contains("has results format 2.0, this diskproof reads 1.2: use the diskproof that wrote it"),
         "{said}"
     );
     assert_eq!(fs::read(&path).unwrap(), bytes);

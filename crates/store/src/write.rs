@@ -175,7 +175,7 @@ impl Store {
     }
 
     /// Takes the write lock at once, so that nothing changes between reading and writing.
-    fn transaction(&self) -> rusqlite::Result<Transaction<'_>> {
+    pub(crate) fn transaction(&self) -> rusqlite::Result<Transaction<'_>> {
         Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 
@@ -240,7 +240,8 @@ fn duplicate_of(run: &RunId, trial: &TrialId) -> StoreError {
     StoreError::DuplicateTrial { run: run.clone(), trial: trial.clone() }
 }
 
-fn now_unix_ms() -> i64 {
+/// The time, UTC, milliseconds since the epoch.
+pub(crate) fn now_unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

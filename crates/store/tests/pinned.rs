@@ -140,6 +140,7 @@ fn make_the_file_of_this_format() {
     store.append_trial(&run, &with_all_of_1_2()).unwrap();
     store.append_trial(&run, &failed()).unwrap();
     store.finish_run(&run, &Stopped::RoundsDone { rounds: 1 }).unwrap();
+    store.tag(&run, "nightly-42", false).unwrap();
 }
 
 /// Opens a copy of a pinned file, reads all of it, and continues the run.
@@ -173,4 +174,20 @@ fn a_file_of_records_of_1_1_reads_as_it_was_written_and_can_be_gone_on_with() {
 #[test]
 fn a_file_of_records_of_1_2_reads_as_it_was_written_and_can_be_gone_on_with() {
     reads("1.1-record-1.2", FormatVersion { major: 1, minor: 2 }, with_all_of_1_2());
+}
+
+#[test]
+fn a_file_of_1_2_has_tags_and_those_of_older_formats_can_get_some() {
+    reads("1.2-record-1.3", FormatVersion { major: 1, minor: 3 }, with_all_of_1_2());
+    for (file, tag) in [("1.2-record-1.3", Some("nightly-42")), ("1.1-record-1.2", None), ("1.0", None)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("copy.db");
+        fs::copy(pinned(file), &path).unwrap();
+        let store = Store::open(&path).unwrap();
+        let run = store.find("2026").unwrap();
+        assert_eq!(store.runs().unwrap()[0].tags, tag.map(str::to_owned).into_iter().collect::<Vec<_>>());
+        store.tag(&run, "base", false).unwrap();
+        assert_eq!(store.find("sample@base").unwrap(), run);
+        assert_eq!(store.find("sample@last").unwrap(), run);
+    }
 }

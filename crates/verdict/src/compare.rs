@@ -2,16 +2,21 @@
 
 mod environment;
 pub(crate) mod gate;
+pub(crate) mod history;
 pub(crate) mod judged;
+pub(crate) mod margins;
 mod matching;
 mod plans;
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
+mod usual;
 
 use crate::direction::Direction;
 use crate::judge::JUDGE;
 use crate::pairing::{FamilyMember, Level, Rivals, family, most_trials};
-use judged::{Judged, Wanted, name};
+use judged::{Judged, Usual, Wanted, name};
 use record::comparison::{
     Absence, COMPARISON_FORMAT, ComparedRun, Comparison, ComparisonLine, DifferenceOf, LeftOut,
 };
@@ -19,7 +24,7 @@ use record::finding::Severity;
 use record::judged::{CellView, RunView};
 use record::plan::Plan;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use usual::Figures;
 
 /// Two cells and the compared metrics.
 struct Pair<'a> {
@@ -36,7 +41,7 @@ pub fn within(run: &Judged<'_>, wanted: &Wanted) -> Comparison {
     let mut pairs = Vec::new();
     for (i, a) in cells.iter().enumerate() {
         for b in cells.iter().skip(i + 1).filter(|b| b.workload == a.workload) {
-            pairs.push(Pair { a, b, metrics: metrics(run.plan, a, b, wanted) });
+            pairs.push(Pair { a, b, metrics: Figures::of(run, a, wanted).common(b) });
         }
     }
     let alone = |c: &&CellView| !pairs.iter().any(|p| p.a.id == c.id || p.b.id == c.id);
@@ -44,6 +49,7 @@ pub fn within(run: &Judged<'_>, wanted: &Wanted) -> Comparison {
         run: view.run.clone(),
         cell: name(c),
         why: Absence::Alone,
+        is_missing: false,
         text: "no other cell of this workload".to_owned(),
     }));
     let level = Level::of([(&view.measure, most_trials(&view.cells))]);
@@ -91,9 +97,14 @@ fn measured_between(
                 run: run.view.run.clone(),
                 cell: name(a),
                 why: Absence::NotComparable,
+                is_missing: false,
                 text: format!("not comparable: {}", first.text),
             }),
-            None => pairs.push(Pair { a, b, metrics: metrics(run.plan, a, b, wanted) }),
+            None => {
+                let (metrics, absent) = figures(run, a, baseline, b, wanted);
+                left_out.extend(absent);
+                pairs.push(Pair { a, b, metrics });
+            }
         }
         differences.extend(own);
     }
@@ -150,6 +161,7 @@ fn lines(
             relation: told.relation,
             excluded_difference: told.excluded(),
             gate: None,
+            margin: None,
             more_rounds: None,
             text: told.text(&above, &below, ""),
         };
@@ -174,37 +186,23 @@ fn usable<'a>(run: &Judged<'a>, wanted: &Wanted) -> (Vec<&'a CellView>, Vec<Left
         } else {
             (Absence::Void, "its figures are not storage figures; its findings say why")
         };
-        LeftOut { run: run.view.run.clone(), cell: name(c), why, text: text.to_owned() }
+        LeftOut { run: run.view.run.clone(), cell: name(c), why, is_missing: false, text: text.to_owned() }
     });
     (sound, left_out.collect())
 }
 
-/// The metrics that both cells have.
-fn metrics(plan: &Plan, a: &CellView, b: &CellView, wanted: &Wanted) -> Vec<String> {
-    let mut names: Vec<String> =
-        if wanted.metrics.is_empty() { usual(plan, a, wanted.rates_only) } else { wanted.metrics.clone() };
-    let mut seen = BTreeSet::new();
-    names.retain(|n| a.metrics.contains_key(n) && b.metrics.contains_key(n) && seen.insert(n.clone()));
-    names
-}
-
-/// The default metrics: the rates by which a workload is judged, for each direction if there are several; the derived metrics; the 99th
-/// percentiles.
-fn usual(plan: &Plan, cell: &CellView, rates_only: bool) -> Vec<String> {
-    let rate = crate::answer::headline(plan, cell);
-    let sides = ["read", "write", "trim"];
-    let active: Vec<&str> =
-        sides.into_iter().filter(|s| cell.metrics.contains_key(&format!("{s}_{rate}"))).collect();
-    let mut names = if active.len() > 1 {
-        active.iter().map(|s| format!("{s}_{rate}")).collect()
-    } else {
-        vec![rate.to_owned()]
-    };
-    names.extend(plan.derived.iter().map(|d| d.name.clone()));
-    if !rates_only {
-        names.extend(active.iter().map(|s| format!("{s}_lat_p99")));
+/// The compared figures of the same cell in two runs, and those that are left out.
+fn figures(
+    run: &Judged<'_>,
+    a: &CellView,
+    baseline: &Judged<'_>,
+    b: &CellView,
+    wanted: &Wanted,
+) -> (Vec<String>, Vec<LeftOut>) {
+    match wanted.usual {
+        Usual::Compared => (Figures::of(run, a, wanted).common(b), Vec::new()),
+        Usual::Gated => usual::gated(run, a, baseline, b, wanted),
     }
-    names
 }
 
 fn compared(view: &RunView) -> ComparedRun {

@@ -65,8 +65,10 @@ mod truth;
 mod usage;
 
 pub use agreement::{agreement, is_calibration};
-pub use compare::gate::gate;
-pub use compare::judged::{Judged, Wanted};
+pub use compare::gate::{Rules, gate};
+pub use compare::history::{PastRun, history};
+pub use compare::judged::{Judged, Usual, Wanted};
+pub use compare::margins::{Margins, NoSuchFigures};
 pub use compare::{between, other_machine, within};
 pub use detect::REFUSED_TRIALS;
 pub use input::Input;

@@ -7,23 +7,24 @@ use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::{output, page};
 use record::comparison::Comparison;
+use record::id::RunId;
 use record::judged::{CellView, RunView};
 use record::plan::Plan;
 use std::collections::BTreeSet;
 use store::Store;
-use verdict::{Judged, Wanted};
+use verdict::{Judged, Usual, Wanted};
 
 pub(crate) fn compare(args: &Compare, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
     let first = StoredRun::of(&store, &args.run)?;
     let comparison = match &args.after {
         None => {
-            let wanted = wanted(&args.choice, &[&first], false)?;
+            let wanted = wanted(&args.choice, &[&first], Usual::Compared)?;
             verdict::within(&first.judged(), &wanted)
         }
         Some(after) => {
             let after = StoredRun::of(&store, after)?;
-            let wanted = wanted(&args.choice, &[&first, &after], false)?;
+            let wanted = wanted(&args.choice, &[&first, &after], Usual::Compared)?;
             verdict::between(&after.judged(), &first.judged(), &wanted)
         }
     };
@@ -41,9 +42,14 @@ impl StoredRun {
     /// # Errors
     /// There is no such run, or it can't be read.
     pub(crate) fn of(store: &Store, name: &str) -> Result<Self, Failure> {
-        let run = find(store, name)?;
-        let plan = store.head(&run).map_err(judged::unreadable)?.plan;
-        Ok(Self { plan, view: judged::view(store, &run)? })
+        Self::read(store, &find(store, name)?)
+    }
+
+    /// # Errors
+    /// The run can't be read.
+    pub(crate) fn read(store: &Store, run: &RunId) -> Result<Self, Failure> {
+        let plan = store.head(run).map_err(judged::unreadable)?.plan;
+        Ok(Self { plan, view: judged::view(store, run)? })
     }
 
     pub(crate) fn judged(&self) -> Judged<'_> {
@@ -55,7 +61,7 @@ impl StoredRun {
 ///
 /// # Errors
 /// None of the runs has a stack, workload or metric of that name.
-pub(crate) fn wanted(choice: &Choice, runs: &[&StoredRun], rates_only: bool) -> Result<Wanted, Failure> {
+pub(crate) fn wanted(choice: &Choice, runs: &[&StoredRun], usual: Usual) -> Result<Wanted, Failure> {
     let known = |of: fn(&CellView) -> Vec<&String>| -> BTreeSet<&String> {
         runs.iter().flat_map(|r| &r.view.cells).flat_map(of).collect()
     };
@@ -77,7 +83,7 @@ pub(crate) fn wanted(choice: &Choice, runs: &[&StoredRun], rates_only: bool) -> 
         metrics: choice.of.clone(),
         stacks: choice.stack.clone(),
         workloads: choice.workload.clone(),
-        rates_only,
+        usual,
     })
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn generate(folder: &Path) -> Result<Exit, Failure> {
         &folder.join("schema/comparison.schema.json"),
         &report::comparison_schema().map_err(Failure::ours)?,
     )?;
+    write(&folder.join("schema/history.schema.json"), &report::history_schema().map_err(Failure::ours)?)?;
     write(&folder.join("docs/cli.md"), &reference())?;
     Ok(Exit::Fine)
 }

@@ -58,10 +58,15 @@ pub(crate) fn input<'a>(run: &'a RunId, head: &'a RunHead, trials: &'a [TrialRec
 /// The failure of a store's error: a run that doesn't exist is the user's fault, everything else the machine's.
 pub(crate) fn unreadable(error: StoreError) -> Failure {
     match error {
-        StoreError::NoSuchRun { .. } | StoreError::NoRuns { .. } | StoreError::Ambiguous { .. } => {
-            Failure::input(error)
-        }
-        StoreError::NotAStore { .. } => Failure::input(error),
+        StoreError::NoSuchRun { .. }
+        | StoreError::NoRuns { .. }
+        | StoreError::Ambiguous { .. }
+        | StoreError::NoRunOf { .. }
+        | StoreError::NoSuchTag { .. }
+        | StoreError::NotTagged { .. }
+        | StoreError::TagTaken { .. }
+        | StoreError::NotATag { .. }
+        | StoreError::NotAStore { .. } => Failure::input(error),
         StoreError::DuplicateTrial { .. } | StoreError::RunExists { .. } | StoreError::Unstorable { .. } => {
             Failure::ours(error)
         }

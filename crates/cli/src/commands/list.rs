@@ -2,7 +2,7 @@
 
 use super::judged::unreadable;
 use super::show::open_existing;
-use crate::args::JsonOnly;
+use crate::args::List;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
@@ -11,21 +11,28 @@ use record::event::Stopped;
 use record::printable::{Shown as _, printable};
 use store::RunSummary;
 
-pub(crate) fn list(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure> {
+pub(crate) fn list(args: &List, settings: &Settings) -> Result<Exit, Failure> {
     let mut runs = if settings.store.value.exists() {
         open_existing(settings)?.runs().map_err(unreadable)?
     } else {
         Vec::new()
     };
+    if let Some(experiment) = &args.experiment {
+        runs.retain(|run| run.experiment == *experiment);
+    }
     runs.reverse(); // the store gives the latest first; ids of one second are in no order
     if args.json {
         let list: Vec<_> = runs.iter().map(document).collect();
         let text = serde_json::to_string_pretty(&list).map_err(Failure::ours)?;
         output::json(&text)?;
     } else if runs.is_empty() {
-        output::aside(&format!("no run is kept yet in {}", settings.store.value.shown()));
+        let of = args.experiment.as_ref().map(|name| format!(" of {}", name.shown())).unwrap_or_default();
+        output::aside(&format!("no run{of} is kept yet in {}", settings.store.value.shown()));
     } else {
-        let mut rows = vec![["run", "experiment", "started (UTC)", "trials", "ended"].map(str::to_owned)];
+        let tagged = runs.iter().any(|run| !run.tags.is_empty());
+        let tags = if tagged { "tags" } else { "" };
+        let mut rows =
+            vec![["run", "experiment", "started (UTC)", "trials", "ended", tags].map(str::to_owned)];
         rows.extend(runs.iter().map(row));
         output::answer(&output::columns(&rows))?;
     }
@@ -39,10 +46,11 @@ fn document(run: &RunSummary) -> serde_json::Value {
         "started_unix_ms": run.started_unix_ms,
         "trials": {"done": run.trials_done, "failed": run.trials_failed, "planned": run.trials_planned},
         "stopped": run.stopped,
+        "tags": run.tags,
     })
 }
 
-fn row(run: &RunSummary) -> [String; 5] {
+fn row(run: &RunSummary) -> [String; 6] {
     let millis = i64::try_from(run.started_unix_ms).unwrap_or(i64::MAX);
     let started = Timestamp::from_millisecond(millis)
         .map_or_else(|_| "?".to_owned(), |t| t.strftime("%Y-%m-%d %H:%M").to_string());
@@ -52,7 +60,8 @@ fn row(run: &RunSummary) -> [String; 5] {
         _ => format!("{}/{}", run.trials_done, run.trials_planned.max(run.trials_done)),
     };
     // a store may be somebody else's
-    [run.id.to_string(), run.experiment.clone(), started, trials, ended(&run.stopped)]
+    let tags = run.tags.join(", ");
+    [run.id.to_string(), run.experiment.clone(), started, trials, ended(&run.stopped), tags]
         .map(|text| printable(&text).into_owned())
 }
 

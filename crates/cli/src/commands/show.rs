@@ -32,7 +32,7 @@ pub(crate) fn open_existing(settings: &Settings) -> Result<Store, Failure> {
     Store::open(path).map_err(judged::unreadable)
 }
 
-/// Finds a run by its name, the beginning of it, or `latest`.
+/// Finds a run by its name, the beginning of it, `latest`, `EXPERIMENT@last` or `EXPERIMENT@TAG`.
 ///
 /// # Errors
 /// No run matches, or several do.

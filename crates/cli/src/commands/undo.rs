@@ -1,5 +1,6 @@
 //! `diskproof undo [RUN]`: puts back what a killed run left behind.
 
+use super::show::{find, open_existing};
 use crate::args::Undo;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -12,7 +13,7 @@ use run::controller::{self, targets_of};
 use std::ffi::OsString;
 
 pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
-    let run = args.run.clone().map(RunId);
+    let run = args.run.as_deref().map(|name| named(name, settings)).transpose()?;
     let give_up = args.give_up.as_deref();
     if let Some(run) = &run
         && let Some(plan) = plan_elsewhere(run, settings)
@@ -35,6 +36,11 @@ pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
         }
     }
     done.told()
+}
+
+/// The run of this name. A journal may belong to a run that the store doesn't know, so only names that can't be a run's own are looked up.
+fn named(name: &str, settings: &Settings) -> Result<RunId, Failure> {
+    if name.contains('@') { find(&open_existing(settings)?, name) } else { Ok(RunId(name.to_owned())) }
 }
 
 /// The result of an undo.
@@ -79,7 +85,7 @@ fn said(lines: &[String], clean: bool) -> Result<Done, Failure> {
 
 /// The plan of a stored run, if it names machines.
 fn plan_elsewhere(run: &RunId, settings: &Settings) -> Option<Plan> {
-    let store = super::show::open_existing(settings).ok()?;
+    let store = open_existing(settings).ok()?;
     store.head(run).ok().map(|head| head.plan).filter(|plan| !plan.targets.is_empty())
 }
 

@@ -1,127 +1,118 @@
 //! Whether a run is worse than its baseline by more than a margin.
 
 use super::judged::{Judged, Wanted};
+use super::margins::{Margins, weight};
 use super::measured_between;
 use crate::figures::{counted, percent};
-use crate::pairing::{FamilyMember, Level};
+use crate::pairing::FamilyMember;
 use record::comparison::{Absence, Comparison, ComparisonLine, Gate, LeftOut, Passage};
-use record::judged::RunView;
-use stats::{RatioEstimate, holm};
+use record::id::RunId;
+use stats::{GateOutcome, GatedFigure};
 
-/// Checks a run against its baseline: which figures are worse by more than `margin` (0.05: 5 %), corrected for all figures.
-///
-/// *Regression*: a figure's whole interval lies beyond the margin on the bad side, with Holm's adjustment over all figures. *Pass*: for
-/// every figure the interval excludes a regression beyond the margin (an intersection-union test, so no adjustment: Berger 1982,
-/// Technometrics 24:295-300).
+/// How a run is checked.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// How much worse a figure may be.
+    pub margins: Margins,
+    /// Whether a run passes although figures of the baseline are missing from it.
+    pub allows_missing: bool,
+}
+
+/// Checks a run against its baseline: which figures are worse by more than their margin, corrected for all figures. The rule is
+/// [`stats::gate`]; figures that are missing leave it undecided.
 #[must_use]
-pub fn gate(run: &Judged<'_>, baseline: &Judged<'_>, wanted: &Wanted, margin: f64) -> Comparison {
+pub fn gate(run: &Judged<'_>, baseline: &Judged<'_>, wanted: &Wanted, rules: &Rules) -> Comparison {
     let (mut comparison, told, level) = measured_between(run, baseline, wanted);
-    let tests: Vec<Option<Test>> = comparison
-        .lines
-        .iter()
-        .zip(&told)
-        .map(|(line, told)| told.estimate.map(|e| Test::new(line, told, e, margin)))
-        .collect();
-    let p_values: Vec<f64> = tests.iter().flatten().map(Test::p_worse).collect();
-    let mut adjusted = holm(&p_values).into_iter();
-    for (line, test) in comparison.lines.iter_mut().zip(&tests) {
-        let p = test.as_ref().and_then(|_| adjusted.next());
-        let passage = passage(test.as_ref(), p, &level);
+    let figures: Vec<Option<GatedFigure>> =
+        comparison.lines.iter().zip(&told).map(|(line, told)| figure(line, told, &rules.margins)).collect();
+    let known: Vec<GatedFigure> = figures.iter().flatten().copied().collect();
+    let mut outcomes = stats::gate(&known, level.error()).into_iter();
+    for (line, figure) in comparison.lines.iter_mut().zip(&figures) {
+        let passage = figure.and_then(|_| outcomes.next()).map_or(Passage::Undecided, passage);
         line.gate = Some(passage);
-        line.more_rounds =
-            test.as_ref().filter(|_| passage == Passage::Undecided).and_then(Test::more_rounds);
+        line.margin = Some(rules.margins.of(&line.metric));
+        let open = figure.filter(|_| passage == Passage::Undecided);
+        line.more_rounds = open.and_then(|figure| figure.more_rounds());
     }
-    comparison.gate = Some(all(&comparison, run.view, margin));
+    mark_missing(&mut comparison.left_out, &run.view.run);
+    comparison.gate = Some(all(&comparison, rules));
     comparison
 }
 
-/// The test of one figure against the margin.
-struct Test {
-    estimate: RatioEstimate,
-    /// The margin as a logarithm of the ratio.
-    edge: f64,
-    lower_is_better: bool,
-    resolution: f64,
+/// A line as the rule takes it; `None` if there is nothing to compare.
+fn figure(line: &ComparisonLine, told: &FamilyMember, margins: &Margins) -> Option<GatedFigure> {
+    let estimate = told.estimate?;
+    let margin = margins.of(&line.metric);
+    let (worse, margin) = if line.lower_is_better {
+        (estimate, margin.ln_1p())
+    } else {
+        (estimate.turned(), -(-margin).ln_1p())
+    };
+    Some(GatedFigure { worse, margin, resolution: told.resolution, weight: weight(&line.metric) })
 }
 
-impl Test {
-    fn new(line: &ComparisonLine, told: &FamilyMember, estimate: RatioEstimate, margin: f64) -> Self {
-        let edge = if line.lower_is_better { margin.ln_1p() } else { (-margin).ln_1p() };
-        Self { estimate, edge, lower_is_better: line.lower_is_better, resolution: told.resolution }
-    }
-
-    /// The p-value of the hypothesis "it isn't worse by more than the margin".
-    fn p_worse(&self) -> f64 {
-        if self.lower_is_better {
-            self.estimate.p_above(self.edge + self.resolution)
-        } else {
-            self.estimate.p_below(self.edge - self.resolution)
-        }
-    }
-
-    /// The p-value of the hypothesis "it is worse by the margin or more".
-    fn p_not_worse(&self) -> f64 {
-        if self.lower_is_better {
-            self.estimate.p_below(self.edge - self.resolution)
-        } else {
-            self.estimate.p_above(self.edge + self.resolution)
-        }
-    }
-
-    fn more_rounds(&self) -> Option<u32> {
-        let distance = (self.estimate.log_mean - self.edge).abs() - self.resolution;
-        let all = self.estimate.rounds_to_tell(distance.max(0.0))?;
-        let have = u32::try_from(self.estimate.n).unwrap_or(u32::MAX);
-        Some(all.saturating_sub(have).max(1))
+fn passage(outcome: GateOutcome) -> Passage {
+    match outcome {
+        GateOutcome::Pass => Passage::Pass,
+        GateOutcome::Undecided => Passage::Undecided,
+        GateOutcome::Regression => Passage::Regression,
     }
 }
 
-/// Decides one figure; each side of a two-sided interval has half of the error.
-fn passage(test: Option<&Test>, p_adjusted: Option<f64>, level: &Level) -> Passage {
-    let half = level.error() / 2.0;
-    match (test, p_adjusted) {
-        (Some(_), Some(p)) if p <= half => Passage::Regression,
-        (Some(test), _) if test.p_not_worse() <= half => Passage::Pass,
-        _ => Passage::Undecided,
-    }
-}
-
-fn all(comparison: &Comparison, run: &RunView, margin: f64) -> Gate {
+fn all(comparison: &Comparison, rules: &Rules) -> Gate {
     let count = |p: Passage| comparison.lines.iter().filter(|l| l.gate == Some(p)).count() as u64;
     let (worse, open, lines) =
         (count(Passage::Regression), count(Passage::Undecided), comparison.lines.len() as u64);
-    let lost = lost(comparison, run);
-    let beyond = percent(margin);
+    let missing = comparison.left_out.iter().filter(|left| left.is_missing).count() as u64;
     let figures = counted(lines, "figure");
+    let beyond = beyond(comparison);
     let (passage, text) = if worse > 0 {
         (Passage::Regression, format!("{worse} of {figures} got worse by more than {beyond}"))
     } else if lines == 0 {
         (Passage::Undecided, "no figure could be compared".to_owned())
+    } else if missing > 0 && !rules.allows_missing {
+        let lacks =
+            if missing == 1 { "1 cell or figure".to_owned() } else { format!("{missing} cells or figures") };
+        let text = format!(
+            "the run lacks {lacks} of the baseline (--allow-missing accepts that); none of the other {figures} is shown to be worse by more than {beyond}"
+        );
+        (Passage::Undecided, text)
     } else if open > 0 {
-        (
-            Passage::Undecided,
-            format!("{open} of {figures} may be worse by more than {beyond}{}", rounds(comparison)),
-        )
-    } else if lost > 0 {
-        let cells = counted(lost, "cell");
-        (
-            Passage::Undecided,
-            format!(
-                "{cells} of the run could not be compared; {figures} did not get worse by more than {beyond}"
-            ),
-        )
+        let text = format!(
+            "none of {figures} is shown to be worse by more than {beyond}, but the rounds can't exclude twice that for {open} of them{}",
+            rounds(comparison)
+        );
+        (Passage::Undecided, text)
     } else {
-        (Passage::Pass, format!("it is excluded that any of {figures} got worse by more than {beyond}"))
+        (
+            Passage::Pass,
+            format!("none of {figures} got worse by more than {beyond}, and twice that is excluded"),
+        )
     };
-    Gate { margin, passage, text }
+    Gate { margin: rules.margins.of("iops"), margins: rules.margins.all(), missing, passage, text }
 }
 
-/// The number of cells that could not be compared although the baseline has figures of them.
-fn lost(comparison: &Comparison, run: &RunView) -> u64 {
-    let (own, others): (Vec<&LeftOut>, Vec<&LeftOut>) =
-        comparison.left_out.iter().filter(|l| l.why != Absence::Alone).partition(|l| l.run == run.run);
+/// The margin in words: one figure, if all lines have the same.
+fn beyond(comparison: &Comparison) -> String {
+    let mut margins: Vec<f64> = comparison.lines.iter().filter_map(|l| l.margin).collect();
+    margins.sort_by(f64::total_cmp);
+    margins.dedup();
+    match margins[..] {
+        [one] => percent(one),
+        _ => "its margin".to_owned(),
+    }
+}
+
+/// Marks the cells and figures that the baseline has and the run hasn't. What only this run has is no loss, and neither is a cell without storage
+/// figures in both.
+fn mark_missing(left_out: &mut [LeftOut], run: &RunId) {
     let name = |l: &LeftOut| (l.cell.target.clone(), l.cell.stack.clone(), l.cell.workload.clone());
-    own.iter().filter(|l| !others.iter().any(|o| name(o) == name(l))).count() as u64
+    let others: Vec<_> = left_out.iter().filter(|l| l.run != *run).map(name).collect();
+    for left in left_out.iter_mut().filter(|l| l.why != Absence::Unresolved) {
+        let is_alone = left.why == Absence::Alone;
+        left.is_missing =
+            if left.run == *run { !is_alone && !others.contains(&name(left)) } else { is_alone };
+    }
 }
 
 /// The number of rounds that would decide the open figures, in words.
@@ -131,9 +122,9 @@ fn rounds(comparison: &Comparison) -> String {
     let never = open().any(|l| l.more_rounds.is_none());
     match most {
         Some(rounds) => {
-            let all = if never { ", and some lie on the margin or have one round only" } else { "" };
+            let all = if never { ", and some have one round only, or lie on a margin" } else { "" };
             format!("; about {} in each run would decide{all}", counted(u64::from(rounds), "more round"))
         }
-        None => "; it lies on the margin, or there is one round only".to_owned(),
+        None => "; there is one round only, or they lie on a margin".to_owned(),
     }
 }

@@ -16,14 +16,24 @@ pub struct Judged<'a> {
 /// What is compared.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Metrics; empty: the rate by which each workload is judged, and the 99th percentiles of its latencies.
+    /// Metrics; empty: the usual ones.
     pub metrics: Vec<String>,
     /// Names of stacks; empty: all.
     pub stacks: Vec<String>,
     /// Names of workloads; empty: all.
     pub workloads: Vec<String>,
-    /// Whether to compare only rates if no metrics are named.
-    pub rates_only: bool,
+    /// Which metrics are compared if none are named.
+    pub usual: Usual,
+}
+
+/// Which metrics are compared if none are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Usual {
+    /// The rate by which each workload is judged, derived metrics, and the 99th percentiles.
+    #[default]
+    Compared,
+    /// The same, with only those percentiles that ten I/Os of each trial lie beyond, and with the CPU cost of an I/O.
+    Gated,
 }
 
 /// A cell's name in a comparison.

@@ -1,7 +1,7 @@
 //! Finds the same cell in two runs.
 
 use super::judged::name;
-use record::comparison::{Absence, LeftOut};
+use record::comparison::{Absence, CellName, LeftOut};
 use record::judged::{CellView, RunView};
 
 /// Pairs of the same cell: by id, else (in an edited experiment) by machine, stack, workload and levels. No cell is in two pairs.
@@ -25,6 +25,16 @@ fn same_name(a: &CellView, b: &CellView) -> bool {
     (&a.target, &a.stack, &a.workload, &a.levels) == (&b.target, &b.stack, &b.workload, &b.levels)
 }
 
+/// The cell of a run that has this id, or else these names.
+pub(super) fn named<'a>(view: &'a RunView, cell: &CellName) -> Option<&'a CellView> {
+    let by_id = view.cells.iter().find(|c| c.id == cell.id);
+    let is_named = |c: &&CellView| {
+        (&c.target, &c.stack, &c.workload, &c.levels)
+            == (&cell.target, &cell.stack, &cell.workload, &cell.levels)
+    };
+    by_id.or_else(|| view.cells.iter().find(is_named))
+}
+
 /// Cells that only one of the runs has.
 pub(super) fn unmatched(
     run: &RunView,
@@ -40,6 +50,7 @@ pub(super) fn unmatched(
             run: view.run.clone(),
             cell: name(cell),
             why: Absence::Alone,
+            is_missing: false,
             text: format!("only run {} has it", view.run),
         })
     };

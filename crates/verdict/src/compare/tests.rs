@@ -1,7 +1,8 @@
 //! Comparisons of runs with known truth.
 
-use super::gate::gate;
-use super::judged::{Judged, Wanted};
+use super::gate::{Rules, gate};
+use super::judged::{Judged, Usual, Wanted};
+use super::margins::Margins;
 use super::{between, other_machine, within};
 use crate::run_tests::{cell, run_with};
 use record::comparison::{Absence, Comparison, DifferenceOf, Passage};
@@ -14,13 +15,13 @@ use record::workload::{Ask, EngineKind};
 
 type Cells = Vec<(Cell, Vec<TrialRecord>)>;
 
-struct Made {
-    plan: Plan,
-    view: RunView,
+pub(super) struct Made {
+    pub(super) plan: Plan,
+    pub(super) view: RunView,
 }
 
 impl Made {
-    fn of(name: &str, cells: &Cells) -> Self {
+    pub(super) fn of(name: &str, cells: &Cells) -> Self {
         Self::with(name, cells, |_| ())
     }
 
@@ -37,7 +38,7 @@ impl Made {
         Self { plan: kept.unwrap(), view }
     }
 
-    fn judged(&self) -> Judged<'_> {
+    pub(super) fn judged(&self) -> Judged<'_> {
         Judged { plan: &self.plan, view: &self.view }
     }
 }
@@ -47,11 +48,11 @@ fn two(name: &str, a: &[u64], b: &[u64]) -> Made {
 }
 
 fn rates() -> Wanted {
-    Wanted { rates_only: true, ..Wanted::default() }
+    Wanted { metrics: vec!["iops".to_owned()], usual: Usual::Gated, ..Wanted::default() }
 }
 
 fn gated(run: &Made, baseline: &Made) -> Comparison {
-    gate(&run.judged(), &baseline.judged(), &rates(), 0.05)
+    gate(&run.judged(), &baseline.judged(), &rates(), &Rules::default())
 }
 
 const STEADY: [u64; 5] = [2000, 2010, 1990, 2005, 1995];
@@ -100,9 +101,14 @@ fn latencies_regress_upwards() {
         p99.values.iter_mut().for_each(|v| *v *= 1.3);
     }
     let wanted = Wanted { metrics: vec!["read_lat_p99".to_owned()], ..Wanted::default() };
-    let comparison = gate(&new.judged(), &old.judged(), &wanted, 0.05);
+    let rules = Rules::default();
+    let comparison = gate(&new.judged(), &old.judged(), &wanted, &rules);
     assert!(comparison.lines.iter().all(|l| l.lower_is_better && l.gate == Some(Passage::Regression)));
-    let turned = gate(&old.judged(), &new.judged(), &wanted, 0.05);
+    let mut margins = Margins::default();
+    margins.set("p99", 0.4, &[]).unwrap();
+    let wide = gate(&new.judged(), &old.judged(), &wanted, &Rules { margins, ..Rules::default() });
+    assert!(wide.lines.iter().all(|l| l.gate == Some(Passage::Pass) && l.margin == Some(0.4)));
+    let turned = gate(&old.judged(), &new.judged(), &wanted, &rules);
     assert_eq!(turned.gate.unwrap().passage, Passage::Pass);
 }
 
@@ -113,9 +119,10 @@ fn what_is_open_says_how_many_rounds_would_decide() {
     let comparison = gated(&noisy, &old);
     let line = &comparison.lines[0];
     assert_eq!(line.gate, Some(Passage::Undecided));
-    assert!(line.more_rounds.is_some_and(|n| n > 3), "{line:?}");
+    assert!(line.more_rounds.is_some_and(|n| n > 1), "{line:?}");
     let gate = comparison.gate.as_ref().unwrap();
     assert_eq!(gate.passage, Passage::Undecided);
+    assert!(gate.text.contains("the rounds can't exclude twice that for 1 of them; about"), "{}", gate.text);
     assert!(gate.text.contains("more rounds in each run would decide"), "{}", gate.text);
     let once = gated(&two("new", &[2000], &[1000]), &old);
     assert_eq!(once.gate.unwrap().passage, Passage::Undecided);
@@ -129,7 +136,15 @@ fn cells_that_only_one_has_are_named_and_those_that_failed_leave_it_undecided() 
     let names: Vec<_> =
         comparison.left_out.iter().map(|l| (l.run.0.as_str(), l.cell.stack.as_str(), l.why)).collect();
     assert_eq!(names, [("new", "added", Absence::Alone), ("old", "gone", Absence::Alone)]);
-    assert_eq!(comparison.gate.unwrap().passage, Passage::Pass);
+    let lacking = comparison.gate.unwrap();
+    assert_eq!((lacking.passage, lacking.missing), (Passage::Undecided, 1), "{}", lacking.text);
+    assert!(lacking.text.starts_with("the run lacks 1 cell or figure of the baseline (--allow-missing"));
+    let rules = Rules { allows_missing: true, ..Rules::default() };
+    let allowed = gate(&new.judged(), &old.judged(), &rates(), &rules).gate.unwrap();
+    assert_eq!((allowed.passage, allowed.missing), (Passage::Pass, 1), "{}", allowed.text);
+    let grown =
+        gated(&Made::of("new", &vec![cell("a", &STEADY), cell("gone", &HALF), cell("b", &HALF)]), &old);
+    assert_eq!(grown.gate.unwrap().passage, Passage::Pass, "a new cell is no loss");
 
     let (failed, mut trials) = cell("b", &HALF);
     for trial in &mut trials {
@@ -140,6 +155,49 @@ fn cells_that_only_one_has_are_named_and_those_that_failed_leave_it_undecided() 
     assert_eq!(comparison.left_out[0].why, Absence::NotMeasured);
     assert_eq!(comparison.left_out.len(), 1);
     assert_eq!(comparison.gate.unwrap().passage, Passage::Undecided);
+}
+
+/// Adds the CPU cost of an I/O to all cells of a run.
+fn with_cpu(mut made: Made) -> Made {
+    for cell in &mut made.view.cells {
+        let mut cpu = cell.metrics["iops"].clone();
+        cpu.unit = "ns".to_owned();
+        cpu.values.iter_mut().for_each(|v| *v *= 2.0);
+        cell.metrics.insert("engine_cpu_per_io".to_owned(), cpu);
+    }
+    made
+}
+
+#[test]
+fn rate_tail_and_cpu_of_every_cell_are_judged_where_they_are_resolved() {
+    const MANY: [u64; 5] = [1600, 1608, 1592, 1604, 1596];
+    let usual = Wanted { usual: Usual::Gated, ..Wanted::default() };
+    let rules = Rules::default();
+    let (old, new) = (with_cpu(two("old", &STEADY, &MANY)), with_cpu(two("new", &STEADY, &MANY)));
+    let all = gate(&new.judged(), &old.judged(), &usual, &rules);
+    let metrics: Vec<&str> = all.lines.iter().map(|l| l.metric.as_str()).collect();
+    assert_eq!(metrics, ["iops", "read_lat_p99", "engine_cpu_per_io"].repeat(2));
+    assert_eq!(all.lines[2].margin, Some(0.10));
+    assert!(all.left_out.is_empty() && all.gate.is_some_and(|g| g.passage == Passage::Pass));
+
+    // 2,000 I/Os in a trial: twenty lie beyond the 99th percentile; of 900, nine.
+    let (mut short, few) = (with_cpu(two("new", &STEADY, &MANY)), [900, 902, 898, 901, 899]);
+    short.view.cells[1] = with_cpu(two("new", &STEADY, &few)).view.cells.remove(1);
+    let mut old_too = with_cpu(two("old", &STEADY, &few));
+    let unresolved = gate(&short.judged(), &old_too.judged(), &usual, &rules);
+    assert_eq!(unresolved.lines.len(), 5);
+    assert_eq!(unresolved.left_out[0].why, Absence::Unresolved);
+    assert!(unresolved.left_out[0].text.contains("its read lat p99 isn't judged: fewer than ten I/Os"));
+    let passes = unresolved.gate.unwrap();
+    assert_eq!((passes.passage, passes.missing), (Passage::Pass, 0), "{}", passes.text);
+
+    // A figure that the baseline has, and this run hasn't.
+    old_too = with_cpu(two("old", &STEADY, &MANY));
+    let bare = gate(&two("new", &STEADY, &MANY).judged(), &old_too.judged(), &usual, &rules);
+    assert_eq!(bare.gate.as_ref().map(|g| (g.passage, g.missing)), Some((Passage::Undecided, 2)));
+    assert!(bare.left_out[0].text.contains("it has no engine cpu per io, and the baseline has"));
+    let turned = gate(&old_too.judged(), &two("new", &STEADY, &MANY).judged(), &usual, &rules);
+    assert_eq!(turned.gate.unwrap().passage, Passage::Pass);
 }
 
 #[test]
