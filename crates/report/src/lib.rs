@@ -25,6 +25,7 @@ mod sparkline;
 mod terminal;
 #[cfg(test)]
 mod testing;
+mod too_few;
 mod wrap;
 
 pub use agreement::agreement;

@@ -8,6 +8,7 @@ use crate::footer;
 use crate::index::Index;
 use crate::leaves::leaves;
 use crate::measured::{in_common, measured, table};
+use crate::too_few;
 use record::judged::{Reached, RunView};
 
 /// The document of a run: the question, the table and its figures, the answer, the caveats, and how it was measured.
@@ -22,6 +23,7 @@ pub fn result(view: &RunView) -> Document {
     if !answers.is_empty() {
         document.blocks.push(Block::Answer(answers));
     }
+    document.section("Too few rounds", too_few::forecasts(&index, &body));
     document.blocks.extend(view.reached.iter().flat_map(precision));
     document.blocks.extend(expectations(&index, &shown));
     let caveats = caveats(&index);

@@ -1,0 +1,120 @@
+//! Figures that the rounds don't show: their interval is wider than the figure itself.
+
+use crate::document::{Style, Words};
+use crate::index::Index;
+use crate::measured::{Measured, mark};
+use crate::number;
+use record::judged::Metric;
+
+/// The half-width that makes a figure of them, where the experiment doesn't ask for another.
+const WANTED: f64 = 0.10;
+
+/// The most figures that are forecast one by one.
+const MOST: usize = 8;
+
+/// In place of an estimate: `too few rounds: 0 to 2,900`, and the unit. `None` if the interval is no wider than the estimate.
+pub(crate) fn shown(metric: &Metric) -> Option<(String, &'static str)> {
+    let (low, high) = metric.low.zip(metric.high).filter(|_| metric.is_too_wide())?;
+    let (range, unit) = number::interval(low, high, &metric.unit);
+    Some((format!("too few rounds: {range}"), unit))
+}
+
+/// One line for each such figure in the table: its interval, and how many more rounds would make it a figure. The last line says how to
+/// run them.
+pub(crate) fn forecasts(index: &Index<'_>, body: &[Measured<'_>]) -> Vec<Words> {
+    let wanted = index.view.measure.interval.unwrap_or(WANTED);
+    let mut found: Vec<(Words, Option<u32>)> = Vec::new();
+    for (cell, line) in body {
+        // Without storage figures, and for rounds that climb, more rounds are no remedy.
+        if mark(cell).is_some() || index.climbs(&cell.id) {
+            continue;
+        }
+        for line in line {
+            let metric = line.metrics.first().and_then(|name| cell.metrics.get(name));
+            let Some(metric) = metric.filter(|metric| metric.is_too_wide()) else { continue };
+            let (range, unit) =
+                number::interval(metric.low.unwrap_or(0.0), metric.high.unwrap_or(0.0), &metric.unit);
+            let all = rounds_for(metric, wanted);
+            let more = all.map(|all| all.saturating_sub(metric.n).max(1));
+            let rounds = more.map_or_else(
+                || "no number of rounds can be forecast".to_owned(),
+                |n| {
+                    format!(
+                        "about {n} more {} to ±{}",
+                        if n == 1 { "round" } else { "rounds" },
+                        number::percent(wanted)
+                    )
+                },
+            );
+            let name = Words::styled(Style::Strong, index.name(&cell.id));
+            found.push((name.then(format!(", {}: {range} {unit}; {rounds}.", line.side)), all));
+        }
+    }
+    let all = found.iter().filter_map(|(_, all)| *all).max();
+    let hidden = found.len().saturating_sub(MOST);
+    let mut lines: Vec<Words> = found.into_iter().map(|(words, _)| words).take(MOST).collect();
+    if hidden > 0 {
+        lines.push(Words::from(format!("and {hidden} more.")));
+    }
+    let how = match index.view.measure.until {
+        Some(_) => format!("`diskproof resume {} --rounds", index.view.run),
+        None => "a new run with `measure: { rounds:".to_owned(),
+    };
+    let end = if index.view.measure.until.is_some() { "`" } else { " }`" };
+    lines.extend(all.map(|all| Words::from(format!("For all of them: {how} {all}{end}."))));
+    lines
+}
+
+/// The number of all rounds that would narrow the interval to this share of the estimate, if the spread stays as it is.
+fn rounds_for(metric: &Metric, wanted: f64) -> Option<u32> {
+    let n = usize::try_from(metric.n).ok()?;
+    stats::rounds_to_narrow(metric.half_width()?, n, metric.confidence, wanted * metric.estimate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+    use crate::testing::{self, metric};
+    use record::finding::{Claim, Severity};
+    use record::plan::{Goal, Until};
+
+    #[test]
+    fn an_interval_wider_than_its_estimate_is_no_figure() {
+        let text = |estimate, half| shown(&metric(estimate, half, "1/s")).map(|(text, _)| text);
+        assert_eq!(text(1100.0, Some(600.0)).as_deref(), Some("too few rounds: 500 to 1,700"));
+        assert_eq!(text(1100.0, Some(540.0)), None);
+        assert_eq!(text(1100.0, None), None, "one round has no interval, and says so by a question mark");
+        assert_eq!(text(0.0, Some(0.0)), None);
+    }
+
+    #[test]
+    fn the_table_shows_the_interval_and_the_page_how_many_rounds_would_do() {
+        let mut view = testing::striped();
+        let wild = view.cells[0].metrics.get_mut("read_iops").unwrap();
+        (wild.estimate, wild.low, wild.high, wild.n) = (1100.0, Some(0.0), Some(2900.0), 2);
+        for page in [testing::page(&view, 80), testing::page(&view, 120), testing::list(&view)] {
+            let page = page.replace('\\', "").split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(page.contains("too few rounds: 0 to"), "{page}");
+            assert!(page.contains("0 to 2,900 IOPS; about 14 more rounds to ±10 %"), "{page}");
+            assert!(page.contains("a new run with `measure: { rounds: 16 }`"), "{page}");
+        }
+        assert!(testing::page(&view, 80).contains("160.3 ± 0.9"), "the others are figures");
+        view.measure.until = Some(Until { goal: Goal::Interval(0.10), of: None });
+        assert!(testing::page(&view, 120).contains("`diskproof resume 20261121-201455-3f9a --rounds 16`"));
+        view.measure.interval = Some(0.05);
+        assert!(testing::page(&view, 80).contains("more rounds to ±5 %"));
+    }
+
+    #[test]
+    fn more_rounds_are_no_remedy_for_what_climbs_or_is_void() {
+        let mut view = testing::striped();
+        for cell in &mut view.cells[..2] {
+            let wild = cell.metrics.get_mut("read_iops").unwrap();
+            (wild.estimate, wild.low, wild.high) = (1100.0, Some(0.0), Some(2900.0));
+        }
+        view.cells[0].void = true;
+        let id = view.cells[1].id.0.clone();
+        view.findings = vec![testing::finding(&id, Claim::Trend, Severity::Caveat, "It climbs.", "Wait.")];
+        assert!(!testing::page(&view, 120).contains("more rounds to"));
+    }
+}
