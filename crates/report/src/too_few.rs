@@ -42,7 +42,7 @@ pub(crate) fn forecasts(index: &Index<'_>, body: &[Measured<'_>]) -> Vec<Words> 
                     format!(
                         "about {n} more {} to ±{}",
                         if n == 1 { "round" } else { "rounds" },
-                        number::percent(wanted)
+                        asked(wanted)
                     )
                 },
             );
@@ -63,6 +63,12 @@ pub(crate) fn forecasts(index: &Index<'_>, body: &[Measured<'_>]) -> Vec<Words> 
     let end = if index.view.measure.until.is_some() { "`" } else { " }`" };
     lines.extend(all.map(|all| Words::from(format!("For all of them: {how} {all}{end}."))));
     lines
+}
+
+/// A share as it is asked for: `5 %`, `2.5 %`.
+fn asked(share: f64) -> String {
+    let percent = share * 100.0;
+    if (percent - percent.round()).abs() < 0.05 { format!("{percent:.0} %") } else { number::percent(share) }
 }
 
 /// The number of all rounds that would narrow the interval to this share of the estimate, if the spread stays as it is.
@@ -102,7 +108,7 @@ mod tests {
         view.measure.until = Some(Until { goal: Goal::Interval(0.10), of: None });
         assert!(testing::page(&view, 120).contains("`diskproof resume 20261121-201455-3f9a --rounds 16`"));
         view.measure.interval = Some(0.05);
-        assert!(testing::page(&view, 80).contains("more rounds to ±5 %"));
+        assert!(testing::page(&view, 120).contains("more rounds to ±5 %"));
     }
 
     #[test]

@@ -54,6 +54,10 @@ fn centres_cover_at_every_number() {
 #[test]
 fn the_forecast_number_of_rounds_narrows_the_interval() {
     let n = repetitions(1500);
+    let columns =
+        ["rounds made", "spread", "wanted", "mean forecast", "narrow enough", "more than twice as wide"];
+    let mut table =
+        Table::new("45-forecasts.md", "Intervals after as many rounds as were forecast", &columns);
     for (have, spread, wanted) in [(3, 30.0, 10.0), (4, 80.0, 10.0), (6, 40.0, 5.0), (10, 60.0, 10.0)] {
         let mut random = Random::new(have as u64 + 77);
         let (mut enough, mut twice, mut forecasts) = (0, 0, 0.0);
@@ -77,7 +81,16 @@ fn the_forecast_number_of_rounds_narrows_the_interval() {
         );
         assert!((0.33..0.62).contains(&enough), "{have}: enough in {enough}");
         assert!(twice < 0.2, "{have}: twice as wide in {twice}");
+        table.row(&[
+            have.to_string(),
+            format!("{spread} %"),
+            format!("±{wanted} %"),
+            format!("{forecasts:.0}"),
+            percent(enough),
+            percent(twice),
+        ]);
     }
+    table.write();
 }
 
 /// The ratio of two independent means, with unequal numbers and spreads.
