@@ -118,6 +118,13 @@ pub(crate) fn interval(low: f64, high: f64, unit: &str) -> (String, &'static str
     (format!("{} to {}", outwards(low, f64::floor), outwards(high, f64::ceil)), scale.unit)
 }
 
+/// In place of an estimate: `too few rounds: 0 to 2,900`, and the unit. `None` if the interval is no wider than the estimate.
+pub(crate) fn too_few(metric: &Metric) -> Option<(String, &'static str)> {
+    let (low, high) = metric.low.zip(metric.high).filter(|_| metric.is_too_wide())?;
+    let (range, unit) = interval(low, high, &metric.unit);
+    Some((format!("too few rounds: {range}"), unit))
+}
+
 /// The values of the first and the last round, as in `50.8 → 308`, and the unit of both. `None` with fewer than two values.
 pub(crate) fn first_to_last(metric: &Metric) -> Option<(String, &'static str)> {
     let [first, .., last] = metric.values[..] else { return None };
@@ -179,7 +186,7 @@ pub(crate) fn at_most(x: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{alone, at_most, expected, first_to_last, interval, percent, with_interval};
+    use super::{alone, at_most, expected, first_to_last, interval, percent, too_few, with_interval};
     use crate::testing::metric;
     use record::judged::Metric;
 
@@ -233,6 +240,15 @@ mod tests {
         assert_eq!(shown(410.0, 1_900.0, "1/s"), "410 to 1,900 IOPS");
         assert_eq!(shown(2.06e6, 9.71e6, "B/s"), "2.0 to 9.8 MB/s");
         assert_eq!(shown(129.0, 4_000.0, "us"), "0.12 to 4.0 ms");
+    }
+
+    #[test]
+    fn an_interval_wider_than_its_estimate_is_no_figure() {
+        let text = |estimate, half| too_few(&metric(estimate, half, "1/s")).map(|(text, _)| text);
+        assert_eq!(text(1100.0, Some(600.0)).as_deref(), Some("too few rounds: 500 to 1,700"));
+        assert_eq!(text(1100.0, Some(540.0)), None);
+        assert_eq!(text(1100.0, None), None, "one round has no interval, and says so by a question mark");
+        assert_eq!(text(0.0, Some(0.0)), None);
     }
 
     #[test]

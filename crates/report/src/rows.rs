@@ -1,7 +1,7 @@
 //! The table's lines for a cell: the metrics that matter for its workload.
 
 use crate::index::Index;
-use crate::{number, too_few};
+use crate::number;
 use record::finding::Served;
 use record::judged::{CellView, ExpectationView, Limit, LimitKind, Metric, ModelView, Status};
 use record::metric::{LARGE_BLOCK, METRICS};
@@ -149,7 +149,7 @@ fn line<'a>(
     let climbs = index.climbs(&cell.id);
     let ends = climbs.then(|| number::first_to_last(metric)).flatten();
     let (value, unit) =
-        ends.or_else(|| too_few::shown(metric)).unwrap_or_else(|| number::with_interval(metric));
+        ends.or_else(|| number::too_few(metric)).unwrap_or_else(|| number::with_interval(metric));
     let expectation = index.expectations(&cell.id).iter().find(|e| names.contains(&e.of.as_str())).copied();
     shown.extend(expectation);
     let model = cell.model.as_ref().filter(|m| expectation.is_none() && names.contains(&m.of.as_str()));

@@ -4,7 +4,8 @@ use crate::document::{Style, Words};
 use crate::index::Index;
 use crate::measured::{Measured, mark};
 use crate::number;
-use record::judged::Metric;
+use crate::rows::Line;
+use record::judged::{CellView, Metric};
 
 /// The half-width that makes a figure of them, where the experiment doesn't ask for another.
 const WANTED: f64 = 0.10;
@@ -12,57 +13,48 @@ const WANTED: f64 = 0.10;
 /// The most figures that are forecast one by one.
 const MOST: usize = 8;
 
-/// In place of an estimate: `too few rounds: 0 to 2,900`, and the unit. `None` if the interval is no wider than the estimate.
-pub(crate) fn shown(metric: &Metric) -> Option<(String, &'static str)> {
-    let (low, high) = metric.low.zip(metric.high).filter(|_| metric.is_too_wide())?;
-    let (range, unit) = number::interval(low, high, &metric.unit);
-    Some((format!("too few rounds: {range}"), unit))
-}
-
 /// One line for each such figure in the table: its interval, and how many more rounds would make it a figure. The last line says how to
 /// run them.
 pub(crate) fn forecasts(index: &Index<'_>, body: &[Measured<'_>]) -> Vec<Words> {
     let wanted = index.view.measure.interval.unwrap_or(WANTED);
-    let mut found: Vec<(Words, Option<u32>)> = Vec::new();
-    for (cell, line) in body {
-        // Without storage figures, and for rounds that climb, more rounds are no remedy.
-        if mark(cell).is_some() || index.climbs(&cell.id) {
-            continue;
-        }
-        for line in line {
-            let metric = line.metrics.first().and_then(|name| cell.metrics.get(name));
-            let Some(metric) = metric.filter(|metric| metric.is_too_wide()) else { continue };
-            let (range, unit) =
-                number::interval(metric.low.unwrap_or(0.0), metric.high.unwrap_or(0.0), &metric.unit);
-            let all = rounds_for(metric, wanted);
-            let more = all.map(|all| all.saturating_sub(metric.n).max(1));
-            let rounds = more.map_or_else(
-                || "no number of rounds can be forecast".to_owned(),
-                |n| {
-                    format!(
-                        "about {n} more {} to ±{}",
-                        if n == 1 { "round" } else { "rounds" },
-                        asked(wanted)
-                    )
-                },
-            );
-            let name = Words::styled(Style::Strong, index.name(&cell.id));
-            found.push((name.then(format!(", {}: {range} {unit}; {rounds}.", line.side)), all));
-        }
-    }
+    // Without storage figures, and for rounds that climb, more rounds are no remedy.
+    let helped = |cell: &CellView| mark(cell).is_none() && !index.climbs(&cell.id);
+    let found: Vec<(Words, Option<u32>)> = body
+        .iter()
+        .filter(|(cell, _)| helped(cell))
+        .flat_map(|(cell, lines)| lines.iter().filter_map(|line| forecast(index, cell, line, wanted)))
+        .collect();
     let all = found.iter().filter_map(|(_, all)| *all).max();
     let hidden = found.len().saturating_sub(MOST);
     let mut lines: Vec<Words> = found.into_iter().map(|(words, _)| words).take(MOST).collect();
     if hidden > 0 {
         lines.push(Words::from(format!("and {hidden} more.")));
     }
-    let how = match index.view.measure.until {
-        Some(_) => format!("`diskproof resume {} --rounds", index.view.run),
-        None => "a new run with `measure: { rounds:".to_owned(),
-    };
-    let end = if index.view.measure.until.is_some() { "`" } else { " }`" };
-    lines.extend(all.map(|all| Words::from(format!("For all of them: {how} {all}{end}."))));
+    lines.extend(all.map(|all| Words::from(format!("For all of them: {}.", how_to_run(index, all)))));
     lines
+}
+
+/// The forecast of one figure, and the number of all rounds in it; `None` if the rounds are enough for a figure.
+fn forecast(index: &Index<'_>, cell: &CellView, line: &Line, wanted: f64) -> Option<(Words, Option<u32>)> {
+    let metric = line.metrics.first().and_then(|name| cell.metrics.get(name))?;
+    let (low, high) = metric.low.zip(metric.high).filter(|_| metric.is_too_wide())?;
+    let (range, unit) = number::interval(low, high, &metric.unit);
+    let all = rounds_for(metric, wanted);
+    let rounds = match all.map(|all| all.saturating_sub(metric.n).max(1)) {
+        None => "no number of rounds can be forecast".to_owned(),
+        Some(1) => format!("about 1 more round to ±{}", asked(wanted)),
+        Some(more) => format!("about {more} more rounds to ±{}", asked(wanted)),
+    };
+    let name = Words::styled(Style::Strong, index.name(&cell.id));
+    Some((name.then(format!(", {}: {range} {unit}; {rounds}.", line.side)), all))
+}
+
+/// How to make this many rounds.
+fn how_to_run(index: &Index<'_>, rounds: u32) -> String {
+    match index.view.measure.until {
+        Some(_) => format!("`diskproof resume {} --rounds {rounds}`", index.view.run),
+        None => format!("a new run with `measure: {{ rounds: {rounds} }}`"),
+    }
 }
 
 /// A share as it is asked for: `5 %`, `2.5 %`.
@@ -79,19 +71,9 @@ fn rounds_for(metric: &Metric, wanted: f64) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
-    use crate::testing::{self, metric};
+    use crate::testing;
     use record::finding::{Claim, Severity};
     use record::plan::{Goal, Until};
-
-    #[test]
-    fn an_interval_wider_than_its_estimate_is_no_figure() {
-        let text = |estimate, half| shown(&metric(estimate, half, "1/s")).map(|(text, _)| text);
-        assert_eq!(text(1100.0, Some(600.0)).as_deref(), Some("too few rounds: 500 to 1,700"));
-        assert_eq!(text(1100.0, Some(540.0)), None);
-        assert_eq!(text(1100.0, None), None, "one round has no interval, and says so by a question mark");
-        assert_eq!(text(0.0, Some(0.0)), None);
-    }
 
     #[test]
     fn the_table_shows_the_interval_and_the_page_how_many_rounds_would_do() {

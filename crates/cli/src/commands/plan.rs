@@ -327,8 +327,8 @@ fn pace_in_words(options: &Options) -> impl Iterator<Item = String> {
     let synced = |call: &str, every: u32| match every {
         _ if !options.rw.writes() => None,
         0 => None,
-        1 => Some(format!("{call} after each write")),
-        n => Some(format!("{call} after every {n} writes")),
+        1 => Some(format!("{call} per write")),
+        n => Some(format!("{call} per {n} writes")),
     };
     let said = [
         durable.map(str::to_owned),
@@ -361,6 +361,12 @@ mod tests {
         let plain = Options::new(Rw::Randread, 4096, 1 << 20);
         let said = |options: &Options| options_in_words(options).join(", ");
         assert_eq!(said(&plain), "randread, 4 KiB, depth 1, 1 MiB of data, buffered");
+        let synced = Options { rw: Rw::Write, fsync: 8, fdatasync: 1, ..plain.clone() };
+        assert!(
+            said(&synced).ends_with("buffered, fsync per 8 writes, fdatasync per write"),
+            "{}",
+            said(&synced)
+        );
         let shares = [(4096, 60), (65_536, 40)];
         let options = Options {
             bssplit: shares.map(|(bs_bytes, percent)| SizeShare { bs_bytes, percent }).to_vec(),
