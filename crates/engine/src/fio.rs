@@ -1,6 +1,7 @@
 //! fio as an engine.
 
 mod command;
+mod durable;
 mod exact;
 pub(crate) mod forbidden;
 mod histlog;

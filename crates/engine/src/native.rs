@@ -9,6 +9,7 @@ mod chooser;
 pub(crate) mod clock;
 mod content;
 mod distribution;
+mod durable;
 mod engine;
 mod error;
 mod hang;

@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Within a major version, fields are only added; a reader ignores fields that it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `contrasts`, `sweeps`, `effects`, `options` and `layers` of a cell; `too_fast` of a cell; metrics of copies and of Bonnie++; `provision` of the environment; `emulated`.
+/// * 1.3: `contrasts`, `sweeps`, `effects`; `options`, `layers` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs and durable writes;
+///   `provision` of the environment; `emulated`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -374,6 +375,12 @@ impl Metric {
     #[must_use]
     pub fn half_width(&self) -> Option<f64> {
         Some(self.high? - self.estimate)
+    }
+
+    /// Whether the interval is wider than the estimate itself: then the rounds are too few for a figure. False without an interval.
+    #[must_use]
+    pub fn is_too_wide(&self) -> bool {
+        self.low.zip(self.high).is_some_and(|(low, high)| high - low > self.estimate)
     }
 }
 

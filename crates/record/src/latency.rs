@@ -50,6 +50,19 @@ impl LatencyHistogram {
     }
 }
 
+/// The latencies of one kind of call over the measured time, e.g. of all syncs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// Number of calls that ended in the measured time.
+    pub count: u64,
+    /// Mean latency in nanoseconds; `None` if the engine doesn't report it.
+    pub mean_ns: Option<f64>,
+    /// Longest latency in nanoseconds; `None` if the engine doesn't report it.
+    pub max_ns: Option<u64>,
+    /// Histogram; empty if the engine knows only the mean.
+    pub histogram: LatencyHistogram,
+}
+
 /// Writes a map with numeric keys as pairs: JSON's keys are text, and serde's tagged enums can't read numbers from them.
 mod pairs {
     use serde::{Deserialize as _, Deserializer, Serializer};

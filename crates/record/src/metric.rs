@@ -2,7 +2,7 @@
 
 use crate::bonnie::{Bonnie, Figure};
 use crate::copy::{Copied, Extents};
-use crate::latency::LatencyHistogram;
+use crate::latency::{Latencies, LatencyHistogram};
 use crate::lvm_cache::Flushed;
 use crate::plan::{Cell, Formula, Plan};
 use crate::trial::{EngineOutput, GeneratorCost, Totals, TrialRecord};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 mod registry;
 
-pub use registry::{METRICS, MetricInfo, MetricOf, Resolution, Side, info};
+pub use registry::{Known, METRICS, MetricInfo, MetricOf, Resolution, Side, info};
 
 /// Percentiles by the suffix of their metric. A percentile is only given when at least one I/O lies beyond it.
 const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p99", 0.99), ("p999", 0.999)];
@@ -46,11 +46,10 @@ impl EngineOutput {
             if let Some(mean_ns) = totals.latency_mean_ns.or_else(|| mean_ns(&totals.latency)) {
                 values.insert(format!("{side}_lat_mean"), mean_ns / 1e3);
             }
-            for (suffix, q) in PERCENTILES {
-                if let Some(us) = percentile_us(&totals.latency, q) {
-                    values.insert(format!("{side}_lat_{suffix}"), us);
-                }
-            }
+            values.extend(percentiles(side, &totals.latency));
+        }
+        for (what, latencies) in [("sync", &self.sync), ("durable", &self.durable)] {
+            values.extend(latencies.iter().flat_map(|latencies| of_latencies(what, latencies)));
         }
         self.with_cpu(values)
     }
@@ -128,6 +127,26 @@ impl Plan {
     }
 }
 
+/// Returns the percentiles of a histogram that at least one I/O lies beyond.
+fn percentiles(what: &str, latency: &LatencyHistogram) -> impl Iterator<Item = (String, f64)> {
+    PERCENTILES
+        .into_iter()
+        .filter_map(move |(suffix, q)| Some((format!("{what}_lat_{suffix}"), percentile_us(latency, q)?)))
+}
+
+/// Returns the metrics of syncs, or of the times until writes are durable.
+#[expect(clippy::cast_precision_loss, reason = "latencies stay far below 2^53")]
+fn of_latencies(what: &str, latencies: &Latencies) -> Vec<(String, f64)> {
+    if latencies.count == 0 {
+        return Vec::new();
+    }
+    let mean = latencies.mean_ns.or_else(|| mean_ns(&latencies.histogram));
+    let longest = latencies.max_ns.map(|ns| ns as f64);
+    let known = [("mean", mean), ("max", longest)];
+    let known = known.into_iter().filter_map(|(of, ns)| Some((format!("{what}_lat_{of}"), ns? / 1e3)));
+    known.chain(percentiles(what, &latencies.histogram)).collect()
+}
+
 /// Returns the metrics of Bonnie++; tests that ended too quickly have no value.
 fn of_bonnie(bonnie: &Bonnie) -> BTreeMap<String, f64> {
     let value = |figure: &Figure| match figure {
@@ -197,7 +216,7 @@ fn percentile_us(histogram: &LatencyHistogram, q: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bonnie, Copied, Extents, Figure, Formula, LatencyHistogram};
+    use super::{Bonnie, Copied, Extents, Figure, Formula, Latencies, LatencyHistogram};
     use crate::trial::{EngineOutput, Totals, Window};
     use crate::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
     use std::collections::BTreeMap;
@@ -246,6 +265,29 @@ mod tests {
         assert!(m.contains_key("read_lat_p99") && !m.contains_key("read_lat_p999"));
         assert!(engine(Some(totals(1000, 4096)), None, None).metrics().contains_key("read_lat_p999"));
         assert!(engine(Some(Totals::default()), None, None).metrics().is_empty());
+    }
+
+    #[test]
+    fn syncs_and_durable_writes_are_told_as_far_as_they_are_known() {
+        let mut engine = engine(None, Some(totals(1000, 4096)), None);
+        assert!(!engine.metrics().keys().any(|name| name.starts_with("sync") || name.starts_with("durable")));
+        engine.sync = Some(Latencies {
+            count: 1000,
+            mean_ns: Some(170_500.0),
+            max_ns: Some(2_000_001),
+            histogram: LatencyHistogram { bins_ns: BTreeMap::from([(170_000, 999), (2_000_000, 1)]) },
+        });
+        engine.durable = Some(Latencies { count: 1000, mean_ns: Some(185_000.0), ..Latencies::default() });
+        let m = engine.metrics();
+        let of = |name: &str| m.get(name).copied();
+        assert_eq!([of("sync_lat_mean"), of("sync_lat_p50")], [Some(170.5), Some(170.0)]);
+        assert_eq!([of("sync_lat_p999"), of("sync_lat_max")], [Some(170.0), Some(2000.001)]);
+        assert_eq!(
+            [of("durable_lat_mean"), of("durable_lat_p99"), of("durable_lat_max")],
+            [Some(185.0), None, None]
+        );
+        engine.sync = Some(Latencies::default());
+        assert_eq!(engine.metrics().get("sync_lat_mean"), None, "no sync ended in the measured time");
     }
 
     #[test]

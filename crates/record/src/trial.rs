@@ -6,7 +6,7 @@ use crate::counter::Evidence;
 use crate::extents::{FileExtents, Residency};
 use crate::id::TrialId;
 use crate::knobs::Setting;
-use crate::latency::LatencyHistogram;
+use crate::latency::{Latencies, LatencyHistogram};
 use crate::lvm::ThinRecord;
 use crate::lvm_cache::CacheRecord;
 use crate::topology::Topology;
@@ -196,6 +196,15 @@ pub struct EngineOutput {
     /// Totals of trims over all jobs.
     #[serde(default)]
     pub trim: Option<Totals>,
+    /// Times of the fsync, fdatasync and sync_file_range calls between the writes, over all jobs; `None`: there were none, or the
+    /// engine doesn't report them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<Latencies>,
+    /// Times from the submission of a write to the moment from which it is durable: the end of the first fsync or fdatasync of its
+    /// job that began after the write had completed, or with O_SYNC and O_DSYNC the end of the write itself. `None`: no write was
+    /// made durable meanwhile, or the engine doesn't report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durable: Option<Latencies>,
     /// Time series of the measured time; `None` if the engine doesn't report it.
     #[serde(default)]
     pub series: Option<Series>,
@@ -236,6 +245,8 @@ impl EngineOutput {
             read: None,
             write: None,
             trim: None,
+            sync: None,
+            durable: None,
             series: None,
             verified: None,
             generator: None,
@@ -395,7 +406,24 @@ pub struct ErrorCount {
 
 #[cfg(test)]
 mod tests {
-    use super::{StepTime, TrialStep};
+    use super::{EngineOutput, StepTime, TrialStep, Window};
+    use crate::latency::{Latencies, LatencyHistogram};
+
+    #[test]
+    fn outputs_from_before_syncs_were_timed_read_as_not_known() {
+        let old = EngineOutput::new("native-0.1.0".to_owned(), Window { start_ns: 1, end_ns: 2 });
+        let text = serde_json::to_string(&old).unwrap();
+        assert!(
+            !text.contains("\"sync\"") && !text.contains("\"durable\""),
+            "what isn't known isn't written"
+        );
+        assert_eq!(serde_json::from_str::<EngineOutput>(&text).unwrap(), old);
+        let histogram = LatencyHistogram { bins_ns: [(1000, 2)].into() };
+        let sync = Some(Latencies { count: 2, mean_ns: Some(1000.5), max_ns: Some(1001), histogram });
+        let new = EngineOutput { durable: sync.clone(), sync, ..old };
+        let text = serde_json::to_string(&new).unwrap();
+        assert_eq!(serde_json::from_str::<EngineOutput>(&text).unwrap(), new);
+    }
 
     #[test]
     fn steps_are_kept_by_the_names_that_stored_runs_have() {

@@ -290,6 +290,28 @@ impl Options {
         self.bsrange.is_some_and(|range| range.low_bytes != range.high_bytes) || self.bssplit.len() > 1
     }
 
+    /// Whether syncs follow its writes: `fsync`, `fdatasync` or fio's `sync_file_range`.
+    #[must_use]
+    pub fn syncs(&self) -> bool {
+        let range = self.other.get("sync_file_range").is_some_and(|range| range != "0");
+        self.rw.writes() && (self.fsync > 0 || self.fdatasync > 0 || range)
+    }
+
+    /// Whether writes become durable one after another while it runs: by `fsync`, `fdatasync` or `sync`. `sync_file_range` makes nothing
+    /// durable: it flushes neither metadata nor the device's own cache.
+    #[must_use]
+    pub fn writes_become_durable(&self) -> bool {
+        self.rw.writes() && (self.fsync > 0 || self.fdatasync > 0 || self.sync != SyncMode::None)
+    }
+
+    /// Whether each write waits for its own sync, and nothing else is in flight: `fsync: 1` or `fdatasync: 1` at a depth of 1.
+    #[must_use]
+    pub fn syncs_each_write(&self) -> bool {
+        let one = self.iodepth == 1
+            || matches!(self.ioengine.as_str(), "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" | "mmap");
+        self.rw.writes() && one && self.sync == SyncMode::None && (self.fsync == 1 || self.fdatasync == 1)
+    }
+
     /// Returns the bytes of one job's files, including the part that `offset` skips in each.
     #[must_use]
     pub fn job_bytes(&self) -> u64 {

@@ -29,6 +29,7 @@ mod summary;
 mod terminal;
 #[cfg(test)]
 mod testing;
+mod too_few;
 mod wrap;
 
 pub use agreement::agreement;

@@ -100,6 +100,31 @@ pub(crate) fn with_interval(metric: &Metric) -> (String, &'static str) {
     (format!("{} ± {spread}", fixed(value, places)), scale.unit)
 }
 
+/// The interval alone, without an estimate, as in `0 to 2,900`, and the unit of both ends. Rounded outwards to two digits: the interval in
+/// the text must not be narrower than the measured one.
+pub(crate) fn interval(low: f64, high: f64, unit: &str) -> (String, &'static str) {
+    let scale = scale(high, unit);
+    let outwards = |end: f64, round: fn(f64) -> f64| {
+        let end = end / scale.factor;
+        if end == 0.0 {
+            return "0".to_owned();
+        }
+        let places = LEAST_DIGITS - 1 - magnitude(end);
+        let step = 10_f64.powi(-places);
+        // What is round already stays so in spite of the floating point.
+        let slack = if round(0.5) > 0.0 { -1e-9 } else { 1e-9 };
+        fixed(round(end / step + slack) * step, places)
+    };
+    (format!("{} to {}", outwards(low, f64::floor), outwards(high, f64::ceil)), scale.unit)
+}
+
+/// In place of an estimate: `too few rounds: 0 to 2,900`, and the unit. `None` if the interval is no wider than the estimate.
+pub(crate) fn too_few(metric: &Metric) -> Option<(String, &'static str)> {
+    let (low, high) = metric.low.zip(metric.high).filter(|_| metric.is_too_wide())?;
+    let (range, unit) = interval(low, high, &metric.unit);
+    Some((format!("too few rounds: {range}"), unit))
+}
+
 /// The values of the first and the last round, as in `50.8 → 308`, and the unit of both. `None` with fewer than two values.
 pub(crate) fn first_to_last(metric: &Metric) -> Option<(String, &'static str)> {
     let [first, .., last] = metric.values[..] else { return None };
@@ -166,7 +191,7 @@ pub(crate) fn at_most(x: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{alone, at_most, expected, first_to_last, percent, with_interval};
+    use super::{alone, at_most, expected, first_to_last, interval, percent, too_few, with_interval};
     use crate::testing::metric;
     use record::judged::Metric;
 
@@ -207,6 +232,28 @@ mod tests {
             let spread: f64 = text.split("± ").nth(1).unwrap().replace(',', "").parse().unwrap();
             assert!(spread >= half - 1e-3 && spread <= half * 2.1 + 1.0, "{half} shown as {text}");
         }
+    }
+
+    #[test]
+    fn an_interval_alone_is_rounded_outwards() {
+        let shown = |low, high, unit| {
+            let (text, unit) = interval(low, high, unit);
+            format!("{text} {unit}")
+        };
+        assert_eq!(shown(0.0, 2_893.0, "1/s"), "0 to 2,900 IOPS");
+        assert_eq!(shown(412.0, 1_810.0, "1/s"), "410 to 1,900 IOPS");
+        assert_eq!(shown(410.0, 1_900.0, "1/s"), "410 to 1,900 IOPS");
+        assert_eq!(shown(2.06e6, 9.71e6, "B/s"), "2.0 to 9.8 MB/s");
+        assert_eq!(shown(129.0, 4_000.0, "us"), "0.12 to 4.0 ms");
+    }
+
+    #[test]
+    fn an_interval_wider_than_its_estimate_is_no_figure() {
+        let text = |estimate, half| too_few(&metric(estimate, half, "1/s")).map(|(text, _)| text);
+        assert_eq!(text(1100.0, Some(600.0)).as_deref(), Some("too few rounds: 500 to 1,700"));
+        assert_eq!(text(1100.0, Some(540.0)), None);
+        assert_eq!(text(1100.0, None), None, "one round has no interval, and says so by a question mark");
+        assert_eq!(text(0.0, Some(0.0)), None);
     }
 
     #[test]

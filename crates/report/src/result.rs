@@ -9,6 +9,7 @@ use crate::index::Index;
 use crate::leaves::leaves;
 use crate::measured::{in_common, measured, table};
 use crate::summary::summary;
+use crate::too_few;
 use record::judged::{Reached, RunView};
 
 /// The document of a run: the question, the table and its figures, the answer, the caveats, and how it was measured.
@@ -28,6 +29,7 @@ pub fn result(view: &RunView) -> Document {
     if !answers.is_empty() {
         document.blocks.push(Block::Answer(answers));
     }
+    document.section("Too few rounds", too_few::forecasts(&index, &body));
     document.blocks.extend(view.reached.iter().flat_map(precision));
     document.blocks.extend(expectations(&index, &shown));
     let caveats = caveats(&index);

@@ -13,7 +13,7 @@ const TOO_FAST: &str = "too fast";
 /// One line of a cell: a direction, or the sum of both.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
-    /// `read`, `write`, `trim` or `both`; for a copy or Bonnie++ the name of the measured figure.
+    /// `read`, `write`, `trim`, `both`, `durable write` or `sync`; for a copy or Bonnie++ the name of the measured figure.
     pub(crate) side: Cow<'static, str>,
     /// Names of the metrics that have this figure, its own first; empty if nothing was measured.
     pub(crate) metrics: Vec<String>,
@@ -76,6 +76,7 @@ pub(crate) fn lines<'a>(
             lines.push(line(index, cell, side, metric, p99, served, &names, shown));
         }
     }
+    lines.extend(waits(index, cell, shown));
     let of_both = index.expectations(&cell.id).iter().any(|e| e.of == what)
         || cell.model.as_ref().is_some_and(|m| m.of == what);
     if both
@@ -85,6 +86,22 @@ pub(crate) fn lines<'a>(
         lines.push(line(index, cell, "both", metric, None, Moved::Bytes(cell.served), &[what], shown));
     }
     lines
+}
+
+/// What an application waits for beside its reads and writes: the time until a write is durable, where a sync makes it so. Where its
+/// percentiles aren't known, the time of the sync alone stands beside it.
+fn waits<'a>(index: &Index<'a>, cell: &CellView, shown: &mut Vec<&'a ExpectationView>) -> Vec<Line> {
+    let of = |what: &str, figure: &str| cell.metrics.get(&format!("{what}_lat_{figure}"));
+    // Without a sync of its own a write is durable when it completes, and its own line says all.
+    let synced = of("sync", "mean").is_some();
+    let durable = of("durable", "mean").filter(|_| synced).map(|mean| ("durable write", "durable", mean));
+    let sync =
+        of("sync", "mean").filter(|_| of("durable", "p99").is_none()).map(|mean| ("sync", "sync", mean));
+    let line_of = |(side, what, mean): (&'static str, &str, &Metric)| {
+        let name = format!("{what}_lat_mean");
+        line(index, cell, side, mean, of(what, "p99"), Moved::Wait, &[name.as_str()], shown)
+    };
+    durable.into_iter().chain(sync).map(line_of).collect()
 }
 
 /// A line of one metric; `too fast` if the trials were too fast for it.
@@ -131,7 +148,8 @@ fn line<'a>(
 ) -> Line {
     let climbs = index.climbs(&cell.id);
     let ends = climbs.then(|| number::first_to_last(metric)).flatten();
-    let (value, unit) = ends.unwrap_or_else(|| number::with_interval(metric));
+    let (value, unit) =
+        ends.or_else(|| number::too_few(metric)).unwrap_or_else(|| number::with_interval(metric));
     let expectation = index.expectations(&cell.id).iter().find(|e| names.contains(&e.of.as_str())).copied();
     shown.extend(expectation);
     let model = cell.model.as_ref().filter(|m| expectation.is_none() && names.contains(&m.of.as_str()));
@@ -169,6 +187,8 @@ enum Moved {
     Bytes(Option<Served>),
     /// Trims move no bytes.
     Nothing,
+    /// The line is about a time.
+    Wait,
 }
 
 impl Moved {
@@ -176,13 +196,14 @@ impl Moved {
         match self {
             Self::Bytes(served) => served.map_or_else(|| "?".to_owned(), |s| device(&s)),
             Self::Nothing => "-".to_owned(),
+            Self::Wait => String::new(),
         }
     }
 
     fn rest(self) -> String {
         match self {
             Self::Bytes(served) => served.map_or_else(String::new, |s| rest(&s)),
-            Self::Nothing => String::new(),
+            Self::Nothing | Self::Wait => String::new(),
         }
     }
 }

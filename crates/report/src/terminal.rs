@@ -141,6 +141,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_commit_waits_for_is_a_line_of_its_own() {
+        insta::assert_snapshot!("durable_80", page(&testing::durable(), 80));
+        insta::assert_snapshot!("durable_120", page(&testing::durable(), 120));
+        let without_syncs = page(&testing::striped(), 120);
+        assert!(!without_syncs.contains("durable") && !without_syncs.contains("sync"));
+    }
+
+    #[test]
     fn a_stripe_at_80_and_120() {
         insta::assert_snapshot!("striped_80", page(&testing::striped(), 80));
         insta::assert_snapshot!("striped_120", page(&testing::striped(), 120));

@@ -252,6 +252,38 @@ pub(crate) fn striped() -> RunView {
     view
 }
 
+/// A database's log on two file systems: native knows each durable write, fio only their mean; and reads, which sync nothing.
+pub(crate) fn durable() -> RunView {
+    let waits = |cell: &mut CellView, what: &str, mean: f64, p99: Option<f64>| {
+        cell.metrics.insert(format!("{what}_lat_mean"), metric(mean, Some(mean * 0.02), "us"));
+        cell.metrics.extend(p99.map(|p99| (format!("{what}_lat_p99"), metric(p99, Some(p99 * 0.02), "us"))));
+    };
+    let mut cells = Vec::new();
+    for (id, stack, workload) in
+        [("a", "ext4", "commit"), ("b", "xfs", "commit"), ("c", "ext4", "commit-fio"), ("d", "ext4", "dsync")]
+    {
+        let mut cell = cell(id, stack, workload, Rw::Write, 4096);
+        side(&mut cell, "write", (5_400.0, Some(110.0)), 14.0);
+        cells.push(cell);
+    }
+    waits(&mut cells[0], "sync", 170.0, Some(290.0));
+    waits(&mut cells[0], "durable", 185.0, Some(310.0));
+    waits(&mut cells[1], "sync", 1_210.0, Some(2_900.0));
+    waits(&mut cells[1], "durable", 1_230.0, Some(2_950.0));
+    waits(&mut cells[2], "sync", 172.0, Some(300.0));
+    waits(&mut cells[2], "durable", 188.0, None);
+    waits(&mut cells[3], "durable", 180.0, Some(14.0));
+    let mut reads = cell("e", "ext4", "randread", Rw::Randread, 4096);
+    side(&mut reads, "read", (9_000.0, Some(90.0)), 130.0);
+    cells.push(reads);
+    let mut view = run("database-log", "How long does a commit take?", cells);
+    view.expectations = vec![ExpectationView {
+        bound: Bound::AtMost,
+        ..expectation("a", "durable_lat_mean", 2_000.0, Status::Met, "")
+    }];
+    view
+}
+
 /// Field case 1: unwritten, written, compressible and buffered data.
 pub(crate) fn trap() -> RunView {
     let mut cells = Vec::new();

@@ -14,6 +14,7 @@ use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::EXPECTATION;
 use record::id::CellId;
+use record::metric::{MetricOf, info};
 use record::plan::{Bound, Cell, Derived, Expectation};
 use std::collections::BTreeMap;
 
@@ -98,6 +99,14 @@ fn one(
         })
         .collect();
     let of = of?;
+    if let Some(asked) = bounds.first()
+        && !cells.iter().any(|cell| syncs_enough(cell, Some(of)))
+    {
+        problems.add(asked.node.span, format!("no cell has `{of}`")).help(
+            "a workload has it with `fsync`, `fdatasync` or `sync`; fio knows durable writes only by their mean, at a depth of 1",
+        );
+        return None;
+    }
     let read = |asked: &Asked<'_>| {
         let values = values(asked.node, &asked.expression, &spoken_of, &matrix.factors, scope, problems)?;
         let (of, expression) = (of.to_owned(), printable(asked.written, 200));
@@ -165,7 +174,7 @@ fn in_unit(written: &str, of: Option<&str>) -> Result<String, Wrong> {
     let has_suffix = written.starts_with(|c: char| c.is_ascii_digit())
         && written.ends_with(|c: char| c.is_ascii_alphabetic())
         && written.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
-    let unit = of.and_then(record::metric::info).map_or("", |metric| metric.unit);
+    let unit = of.and_then(info).map_or("", |metric| metric.unit);
     let time = |per_second: i128| {
         let number = duration(written)?.multiply(Number::integer(per_second));
         number.ok_or_else(|| Wrong::new(format!("`{}` is too long", printable(written, 40))))
@@ -177,10 +186,16 @@ fn in_unit(written: &str, of: Option<&str>) -> Result<String, Wrong> {
     })
 }
 
-/// Whether a cell has a metric, as far as it is a derived one.
+/// Whether a cell has a metric, as far as it is a derived one or needs syncs.
 fn has(cell: &Cell, of: Option<&str>, derived: &[Derived]) -> bool {
     let one = derived.iter().find(|one| Some(one.name.as_str()) == of);
-    one.is_none_or(|one| one.cells.contains_key(&cell.id))
+    one.is_none_or(|one| one.cells.contains_key(&cell.id)) && syncs_enough(cell, of)
+}
+
+/// Whether a cell syncs its writes, and its engine tells of that what the metric needs; true for all other metrics.
+fn syncs_enough(cell: &Cell, of: Option<&str>) -> bool {
+    let needs_syncs = |of: MetricOf| matches!(of, MetricOf::Sync | MetricOf::Durable(_));
+    of.and_then(info).is_none_or(|metric| !needs_syncs(metric.of) || metric.had_by(cell))
 }
 
 /// Returns the expected value of every cell that has the factors in the expression.

@@ -120,6 +120,42 @@ fn lvm_cache_has_one_stack_that_stays_up_on_disks_of_its_own() {
 }
 
 #[test]
+fn database_log_syncs_every_record_and_expects_something_of_its_commits() {
+    let Loaded { plan, notes, .. } = loaded("database-log.yaml");
+    assert_eq!(plan.cells.len(), 33);
+    let options = |cell: &record::plan::Cell| cell.workload.only_options().unwrap().clone();
+    for cell in &plan.cells {
+        let o = options(cell);
+        assert_eq!((o.fdatasync, o.iodepth, o.end_fsync), (1, 1, false), "{}", cell.workload.name);
+        for name in ["sync_lat_p99", "durable_lat_mean", "durable_lat_p99", "durable_lat_max"] {
+            assert!(record::metric::info(name).unwrap().had_by(cell), "{name}");
+        }
+    }
+    let grouped = plan.cells.iter().find(|cell| cell.workload.name == "group-64").unwrap();
+    assert_eq!(options(grouped).bs_bytes, 256 << 10);
+    assert_eq!(plan.derived[0].cells[&grouped.id].factor, 64.0);
+    let expected: Vec<(&str, Vec<f64>)> =
+        plan.expectations.iter().map(|e| (e.of.as_str(), e.values.values().copied().collect())).collect();
+    assert_eq!(expected, [("durable_lat_p99", vec![20_000.0; 3]), ("sync_lat_p99", vec![20_000.0; 3])]);
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+#[test]
+fn which_file_system_asks_for_updates_files_and_streams() {
+    let Loaded { plan, notes, .. } = loaded("which-file-system.yaml");
+    let names: Vec<(&str, &str)> =
+        plan.cells.iter().take(4).map(|c| (c.stack.name.as_str(), c.workload.name.as_str())).collect();
+    assert_eq!(
+        names,
+        [("ext4", "update"), ("ext4", "files"), ("ext4", "stream-write"), ("ext4", "stream-read")]
+    );
+    assert_eq!(plan.cells.len(), 12);
+    let syncs = |cell: &record::plan::Cell| record::metric::info("sync_lat_p99").unwrap().had_by(cell);
+    assert_eq!(plan.cells.iter().map(syncs).collect::<Vec<_>>(), [[true, false, false, false]; 3].concat());
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+#[test]
 fn mail_archive_has_every_algorithm_with_one_and_two_writers() {
     let Loaded { plan, notes, .. } = loaded("mail-archive.yaml");
     let of = |writers: &str| plan.cells.iter().filter(|cell| cell.workload.name == writers).count();

@@ -91,6 +91,18 @@ pub fn trials_for(samples: &[f64], confidence: f64, target: f64) -> Option<u32> 
     trials_for_spread(spread, confidence, target * now.value.abs())
 }
 
+/// Returns roughly how many samples in total would narrow an interval over `n` samples from this half-width to the half-width `wanted`,
+/// if the spread stays the same: the smallest m with t(c, m) / √m · (half · √n / t(c, n)) ≤ wanted, which is n · (half / wanted)² but for
+/// the quantiles. With few samples it is a poor forecast, because the half-width is itself an estimate.
+///
+/// `None` when there are fewer than two samples, when the interval has no width, or when no practicable number would do.
+#[must_use]
+pub fn rounds_to_narrow(half_width: f64, n: usize, confidence: f64, wanted: f64) -> Option<u32> {
+    let sound = n >= 2 && half_width.is_finite() && half_width > 0.0;
+    let spread = half_width * count(n).sqrt() / t_quantile(confidence, n).filter(|_| sound)?;
+    trials_for_spread(spread, confidence, wanted)
+}
+
 /// Returns the smallest m with t(c, m) · spread / √m ≤ wanted; `None` when no practicable number does.
 pub(crate) fn trials_for_spread(spread: f64, confidence: f64, wanted: f64) -> Option<u32> {
     const MOST: u32 = 100_000;
@@ -148,7 +160,7 @@ pub(crate) fn count(n: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{mean_t, t_quantile, trials_for};
+    use super::{mean_t, rounds_to_narrow, t_quantile, trials_for};
 
     /// NIST/SEMATECH e-Handbook 1.3.6.7.2 and, for 0.9999, R's qt().
     #[test]
@@ -198,6 +210,22 @@ mod tests {
     fn equal_samples_give_exactly_themselves() {
         let e = mean_t(&[0.1, 0.1, 0.1], 0.95).unwrap();
         assert_eq!((e.value, e.low, e.high), (0.1, 0.1, 0.1));
+    }
+
+    #[test]
+    fn a_half_width_forecasts_what_its_samples_forecast() {
+        let samples = [95.0, 100.0, 105.0, 118.0];
+        let e = mean_t(&samples, 0.95).unwrap();
+        for target in [0.2, 0.1, 0.03, 0.01] {
+            let by_width = rounds_to_narrow(e.half_width(), e.n, 0.95, target * e.value);
+            assert_eq!(by_width, trials_for(&samples, 0.95, target), "{target}");
+        }
+        // The case: 1,100 ± 1,800 from two rounds. The spread is 200, so 15.5 rounds by hand: t(15) · 200 / √15.5 = 108.
+        assert_eq!(rounds_to_narrow(1800.0, 2, 0.95, 110.0), Some(16));
+        assert_eq!(rounds_to_narrow(1800.0, 1, 0.95, 110.0), None);
+        assert_eq!(rounds_to_narrow(0.0, 3, 0.95, 1.0), None);
+        assert_eq!(rounds_to_narrow(f64::INFINITY, 3, 0.95, 1.0), None);
+        assert_eq!(rounds_to_narrow(1.0, 3, 0.95, 0.0), None);
     }
 
     #[test]

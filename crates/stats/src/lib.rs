@@ -23,7 +23,7 @@ mod stop;
 pub use anytime::mean_anytime;
 pub use best::{Better, Comparison, Rank, Rounds, all_pairs, standings, standings_trimmed};
 pub use derived::{paired_quotient, quotient};
-pub use estimate::{Estimate, mean_t, trials_for};
+pub use estimate::{Estimate, mean_t, rounds_to_narrow, trials_for};
 pub use gate::{GateOutcome, GatedFigure, gate};
 pub use history::{LevelChange, MIN_HISTORY, level_changes};
 pub use holm::{holm, holm_weighted};

@@ -16,7 +16,7 @@ use record::judged::{Answer, CellView, ComparisonView, Metric, Relation};
 use record::plan::Plan;
 use std::collections::BTreeMap;
 
-/// One answer per workload and metric for which at least two cells have storage figures.
+/// One answer per workload and metric for which at least two cells have storage figures; of a workload, those about money first.
 pub(crate) fn of(plan: &Plan, cells: &[CellView], findings: &[Finding]) -> Vec<Answer> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut workloads: Vec<(&str, Vec<&CellView>)> = Vec::new();
@@ -50,6 +50,11 @@ fn answers(plan: &Plan, workload: &str, all: &[&CellView], findings: &[Finding])
     if let Some((question, cells)) = price::question(plan, &question(&main), &rivals) {
         found.extend(question.answer(&cells.iter().collect::<Vec<_>>(), &void));
     }
+    let is_not = price::what_it_is_not(plan, &rivals).unwrap_or_default();
+    let about_money = |answer: &Answer| price::is_about_money(plan, &answer.metric);
+    found.iter_mut().filter(|a| about_money(a)).for_each(|answer| answer.text.push_str(is_not));
+    // Who declares prices asks what the money buys: that comes first.
+    found.sort_by_key(|answer| !about_money(answer));
     found
 }
 

@@ -16,6 +16,9 @@ fn metrics_md() -> String {
 /// The row of docs/metrics.md that describes a metric: families of names share one.
 fn row_of<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let family = match name {
+        n if n.starts_with("sync_lat_p") => "`sync_lat_p50`",
+        n if n.starts_with("durable_lat_p") => "`durable_lat_p50`",
+        n if n.starts_with("sync_lat") || n.starts_with("durable_lat") => &format!("`{n}`"),
         n if n.contains("_lat_p") => "`read_lat_p50`",
         n if n.ends_with("_lat_max") => "`…_lat_max`",
         n if n.ends_with("_cpu") && n != "engine_cpu" => "`…_cpu`",
@@ -40,6 +43,13 @@ fn every_metric_of_a_trial_is_registered() {
     let mut load = testing::engine();
     let totals = || Some(testing::totals(5000, 4096));
     (load.read, load.write, load.trim) = (totals(), totals(), totals());
+    let waits = record::latency::Latencies {
+        count: 5000,
+        mean_ns: None,
+        max_ns: Some(9_000_000),
+        histogram: testing::totals(5000, 4096).latency,
+    };
+    (load.sync, load.durable) = (Some(waits.clone()), Some(waits));
     load.generator = Some(GeneratorCost {
         busiest_thread_seconds: Some(1.0),
         cpu_ns_per_io: Some(1.0),

@@ -60,6 +60,7 @@ mod span;
 mod sweep;
 #[cfg(test)]
 mod testing;
+mod too_few;
 #[cfg(test)]
 mod truth;
 mod usage;

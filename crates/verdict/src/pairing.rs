@@ -2,6 +2,7 @@
 
 use crate::bins;
 use crate::figures::percent;
+use crate::too_few;
 use record::judged::{CellView, RatioView, Relation};
 use record::metric::{Resolution, info};
 use record::plan::Measure;
@@ -214,7 +215,8 @@ impl FamilyMember {
         match (self.relation, self.excluded()) {
             (Relation::Apart, _) => format!("{a} is {}", times(&view, b)),
             (_, Some(excluded)) => {
-                format!("{a} and {b} can't be told apart{at}; {}", exclusion(excluded))
+                let too_few = too_few::of_ratio(&view).map(|text| format!("; {text}")).unwrap_or_default();
+                format!("{a} and {b} can't be told apart{at}; {}{too_few}", exclusion(excluded))
             }
             _ => format!("{a} and {b} can't be told apart by one round; no difference is excluded"),
         }
@@ -226,7 +228,8 @@ pub(crate) fn times(view: &RatioView, b: &str) -> String {
     match (view.low, view.high) {
         (Some(low), Some(high)) => {
             let [ratio, low, high] = ratios([view.ratio, low, high]);
-            format!("{ratio}x {b} ({low} to {high})")
+            let too_few = too_few::of_ratio(view).map(|text| format!("; {text}")).unwrap_or_default();
+            format!("{ratio}x {b} ({low} to {high}{too_few})")
         }
         _ => format!("{}x {b}", ratios([view.ratio]).concat()),
     }
@@ -290,7 +293,9 @@ mod tests {
         assert!(wild.text("A", "B", "").contains("a factor above"), "{}", wild.text("A", "B", ""));
         let wilder = one(paired(&[(100.0, 100.0), (900.0, 100.0)]));
         let text = wilder.text("A", "B", "");
-        assert!(text.ends_with("; not even a factor of 100 is excluded"), "{text}");
+        let (told, rounds) = text.split_once("; too few rounds; about ").unwrap();
+        assert!(told.ends_with("; not even a factor of 100 is excluded"), "{text}");
+        assert!(rounds.ends_with(" more rounds to ±10 %"), "{text}");
     }
 
     #[test]

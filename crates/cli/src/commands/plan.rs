@@ -114,7 +114,24 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
         }
         sentences.into_iter().map(move |sentence| format!("{place}{sentence}"))
     };
-    targets.iter().flat_map(of).collect()
+    let mut sentences: Vec<String> = targets.iter().flat_map(of).collect();
+    let all = targets.iter().flat_map(|target| volumes_of(plan, target));
+    sentences.extend(
+        all.into_iter()
+            .any(|volume| imitates_what_is_sold(&volume, &plan.prices))
+            .then(|| NO_PROVIDER.to_owned()),
+    );
+    sentences
+}
+
+/// What the prices of volumes that only imitate what a provider sells don't say.
+const NO_PROVIDER: &str =
+    "prices and limits are the file's: the run compares what is declared, and measures no provider";
+
+/// Whether a volume has a price and limits, and both come from the file.
+fn imitates_what_is_sold(volume: &Volume, prices: &Prices) -> bool {
+    let emulated = matches!(volume.kind, VolumeKind::Emulate { .. } | VolumeKind::Guest { .. });
+    emulated && prices.per_hour.contains_key(&volume.name)
 }
 
 /// The layers of each stack; of a stack without layers, that it is the volume itself.
@@ -364,8 +381,16 @@ fn pace_in_words(options: &Options) -> impl Iterator<Item = String> {
         SyncMode::Dsync => Some("durable data by every write (dsync)"),
         SyncMode::Sync => Some("durable by every write (sync)"),
     };
+    let synced = |call: &str, every: u32| match every {
+        _ if !options.rw.writes() => None,
+        0 => None,
+        1 => Some(format!("{call} per write")),
+        n => Some(format!("{call} per {n} writes")),
+    };
     let said = [
         durable.map(str::to_owned),
+        synced("fsync", options.fsync),
+        synced("fdatasync", options.fdatasync),
         iops.map(|iops| format!("{iops} IOPS per job"))
             .or(bytes.map(|rate| format!("{}/s per job", Bytes(rate)))),
         (options.rate_process == RateProcess::Poisson).then(|| "Poisson arrivals".to_owned()),
@@ -381,7 +406,7 @@ fn pace_in_words(options: &Options) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{all_volumes, options_in_words, volumes};
+    use super::{all_volumes, imitates_what_is_sold, options_in_words, volumes};
     use record::plan::Prices;
     use record::volume::{Limits, Volume, VolumeKind};
     use record::workload::{Options, RateProcess, Rw, SizeShare};
@@ -393,6 +418,12 @@ mod tests {
         let plain = Options::new(Rw::Randread, 4096, 1 << 20);
         let said = |options: &Options| options_in_words(options).join(", ");
         assert_eq!(said(&plain), "randread, 4 KiB, depth 1, 1 MiB of data, buffered");
+        let synced = Options { rw: Rw::Write, fsync: 8, fdatasync: 1, ..plain.clone() };
+        assert!(
+            said(&synced).ends_with("buffered, fsync per 8 writes, fdatasync per write"),
+            "{}",
+            said(&synced)
+        );
         let shares = [(4096, 60), (65_536, 40)];
         let options = Options {
             bssplit: shares.map(|(bs_bytes, percent)| SizeShare { bs_bytes, percent }).to_vec(),
@@ -455,5 +486,8 @@ mod tests {
         let per_hour = all.iter().take(2).map(|volume| (volume.name.clone(), 0.01)).collect();
         let prices = Prices { currency: Some("EUR".to_owned()), per_hour };
         assert_eq!(volumes(&all, &prices), [&format!("{}, 7.30 EUR per month each", said[0]), said[1]]);
+        let disk = Volume { name: "a[0]".to_owned(), kind: VolumeKind::Disk { id: "nvme-x".to_owned() } };
+        let imitates = |volume: &Volume| imitates_what_is_sold(volume, &prices);
+        assert_eq!([imitates(&all[0]), imitates(&all[2]), imitates(&disk)], [true, false, false]);
     }
 }

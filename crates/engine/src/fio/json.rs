@@ -1,7 +1,7 @@
 //! Reads fio's json+ output defensively: text before, between and after documents, truncated documents, several documents, `nan`
 //! and huge numbers, missing fields. A missing value is `None`.
 
-use record::latency::LatencyHistogram;
+use record::latency::{Latencies, LatencyHistogram};
 use serde_json::{Map, Value};
 
 /// The most lines of text that are kept besides the documents.
@@ -58,6 +58,8 @@ pub struct JobReport {
     pub write: Option<JobDirection>,
     /// Its trims; `None` when there were none.
     pub trim: Option<JobDirection>,
+    /// Its fsync, fdatasync and sync_file_range calls; `None` when there were none, or this fio doesn't tell.
+    pub sync: Option<Latencies>,
 }
 
 /// One direction of one job.
@@ -73,6 +75,8 @@ pub struct JobDirection {
     pub completed: Option<u64>,
     /// Mean completion latency.
     pub latency_mean_ns: Option<f64>,
+    /// Mean time from the begin of the submission to the completion.
+    pub whole_mean_ns: Option<f64>,
     /// Completion latencies.
     pub latency: LatencyHistogram,
 }
@@ -172,7 +176,20 @@ fn job(object: &Map<String, Value>) -> JobReport {
         read: object.get("read").and_then(Value::as_object).and_then(direction),
         write: object.get("write").and_then(Value::as_object).and_then(direction),
         trim: object.get("trim").and_then(Value::as_object).and_then(trim),
+        sync: object.get("sync").and_then(Value::as_object).and_then(syncs),
     }
+}
+
+/// The number is that of the latencies: fio leaves `total_ios` at 0.
+fn syncs(object: &Map<String, Value>) -> Option<Latencies> {
+    let latency = object.get("lat_ns").and_then(Value::as_object)?;
+    let count = number(latency, "N").filter(|n| (1..MAX_BIN_COUNT).contains(n))?;
+    Some(Latencies {
+        count,
+        mean_ns: float(latency, "mean"),
+        max_ns: number(latency, "max"),
+        histogram: histogram(latency),
+    })
 }
 
 /// fio counts one trim that it never issued where it can't trim.
@@ -182,12 +199,14 @@ fn trim(object: &Map<String, Value>) -> Option<JobDirection> {
 
 fn direction(object: &Map<String, Value>) -> Option<JobDirection> {
     let clat = object.get("clat_ns").and_then(Value::as_object);
+    let whole = object.get("lat_ns").and_then(Value::as_object);
     let found = JobDirection {
         issued: number(object, "total_ios"),
         bytes: number(object, "io_bytes"),
         runtime_ms: number(object, "runtime"),
         completed: clat.and_then(|c| number(c, "N")),
         latency_mean_ns: clat.and_then(|c| float(c, "mean")),
+        whole_mean_ns: whole.filter(|l| number(l, "N").is_some_and(|n| n > 0)).and_then(|l| float(l, "mean")),
         latency: clat.map(histogram).unwrap_or_default(),
     };
     let idle = |n: Option<u64>| n.unwrap_or(0) == 0;

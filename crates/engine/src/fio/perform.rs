@@ -7,7 +7,7 @@ use super::json::{self, JobReport, Reading, Report};
 use super::output::{Asked, Span};
 use super::read_back::check_content;
 use super::times::Times;
-use super::{jobfile, layout, limits, mixed, output, userfile, verify, version};
+use super::{durable, jobfile, layout, limits, mixed, output, userfile, verify, version};
 use crate::contract::{Engine, Job};
 use crate::data;
 use crate::error::EngineError;
@@ -91,6 +91,7 @@ impl Engine for FioEngine {
         messages.extend(departures.iter().map(|departure| departure.text.clone()));
         let tolerated = options.is_some_and(|o| verify::is_tolerated(o, &errors));
         let ios = [&counted.read, &counted.write, &counted.trim].into_iter().flatten().map(|t| t.ios).sum();
+        let durable = options.and_then(|o| durable::writes(report, o, counted.write.as_ref()));
         let output = EngineOutput {
             departures,
             series: counted.series,
@@ -101,6 +102,8 @@ impl Engine for FioEngine {
             read: counted.read,
             write: counted.write,
             trim: counted.trim,
+            sync: durable::syncs(report),
+            durable,
             verified,
             generator: output::generator(report, counted.window, ios),
             errors,

@@ -11,6 +11,7 @@ use crate::data::check_in_place;
 use crate::error::EngineError;
 use crate::process::{self, Ended, GRACE, Order, Why};
 use crate::regions::Region;
+use record::latency::Latencies;
 use record::trial::{EngineOutput, ErrorCount, GeneratorCost, Totals, Window};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -189,6 +190,8 @@ fn output(
         read: task.reads().then(|| totals(&report.read, window)),
         write: task.writes().then(|| totals(&report.write, window)),
         trim: task.trims().then(|| totals(&report.trim, window)),
+        sync: latencies(&report.sync),
+        durable: latencies(&report.durable),
         verified: report.verified.clone(),
         generator: Some(generator(report)),
         errors,
@@ -213,10 +216,22 @@ fn generator(report: &Report) -> GeneratorCost {
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts, bytes and nanoseconds are far below 2^52 or only averaged"
-)]
+/// The latencies of syncs, or of writes until they are durable; `None` if there were none.
+fn latencies(side: &Side) -> Option<Latencies> {
+    (side.ios > 0).then(|| Latencies {
+        count: side.ios,
+        mean_ns: mean_ns(side),
+        max_ns: Some(side.latency_max_ns),
+        histogram: side.latency.clone(),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52, nanoseconds are only averaged")]
+fn mean_ns(side: &Side) -> Option<f64> {
+    (side.ios > 0).then(|| side.latency_sum_ns as f64 / side.ios as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and bytes are far below 2^52")]
 fn totals(side: &Side, window: Window) -> Totals {
     let seconds = window.seconds();
     let rate = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
@@ -227,6 +242,6 @@ fn totals(side: &Side, window: Window) -> Totals {
         iops: rate(side.ios),
         bytes_per_second: rate(side.bytes),
         latency: side.latency.clone(),
-        latency_mean_ns: (side.ios > 0).then(|| side.latency_sum_ns as f64 / side.ios as f64),
+        latency_mean_ns: mean_ns(side),
     }
 }

@@ -17,6 +17,7 @@ use super::task::JobTask;
 use super::trim;
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
+use record::workload::SyncMode;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -127,7 +128,7 @@ impl Ring {
     ) -> Result<Finished, LaneError> {
         let (number, job) = job;
         let depth = job.iodepth.max(1);
-        let tally = Tally::new(start.span);
+        let tally = Tally::new(start.span).with_durable_writes(job.sync != SyncMode::None);
         let meter = Meter::new(start.span, Helpers::OfTheProcess);
         self.buffers.lend();
         let (mut submitter, sq, cq) = self.ring.split();
@@ -152,6 +153,7 @@ impl Ring {
             wake_ns: 0,
             over: false,
             watches: sources.watches(),
+            covered: vec![0; if sources.watches() { depth as usize } else { 0 }],
             cannot_trim: None,
             looked_ns: 0,
             hang_told_ns: 0,
@@ -294,6 +296,8 @@ struct Flight<'r, 's> {
     over: bool,
     /// Whether the sources need to know of completions.
     watches: bool,
+    /// What the syncs in flight cover, by slot; empty if nobody needs to know.
+    covered: Vec<u64>,
     /// The error number and the file of a trim that the place doesn't support at all.
     cannot_trim: Option<(i32, u32)>,
     looked_ns: u64,
@@ -361,6 +365,11 @@ impl Flight<'_, '_> {
             let Some(slot) = self.free.pop() else { break };
             if self.watches {
                 sources.begin(&choice, self.content.noted(slot as usize));
+                if choice.kind == Kind::Sync
+                    && let Some(covered) = self.covered.get_mut(slot as usize)
+                {
+                    *covered = sources.covered(&choice);
+                }
             }
             if choice.kind == Kind::Write {
                 let block = self.maker.buffers.block(slot as usize, choice.length_bytes);
@@ -471,6 +480,10 @@ impl Flight<'_, '_> {
             if self.watches {
                 sources.completed(&choice, self.now_ns);
                 sources.end(&choice, good, self.content.newest());
+                let covered = self.covered.get(slot as usize).copied().unwrap_or(0);
+                for submitted_ns in sources.made_durable(&choice, good, since_ns, covered) {
+                    self.tally.durable(self.now_ns.saturating_sub(submitted_ns));
+                }
                 if good && choice.kind == Kind::Read {
                     let block = self.maker.buffers.block(slot as usize, choice.length_bytes);
                     self.content.look(slot as usize, block, &choice, |kind, offset_bytes| {

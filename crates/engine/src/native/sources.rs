@@ -2,6 +2,7 @@
 
 use super::arrival::Arrivals;
 use super::chooser::{Choice, Chooser};
+use super::durable::Durable;
 use super::error::LaneError;
 use super::kind::Kind;
 use super::proof::{Book, Guard, Pick};
@@ -30,6 +31,8 @@ pub(crate) struct Sources {
     arrivals: Option<Arrivals>,
     think: Option<Think>,
     syncs: Syncs,
+    /// The writes that wait for a sync.
+    durable: Option<Durable>,
     trims_first: bool,
     /// The number of pending trims whose blocks are to be written.
     trims: u32,
@@ -53,6 +56,7 @@ impl Sources {
             arrivals: job.rate.map(arrivals),
             think: job.pause.map(Think::new),
             syncs: Syncs::new(job),
+            durable: Durable::new(job),
             trims_first: job.trims_first(),
             trims: 0,
             writes: VecDeque::with_capacity(if job.trims_first() { job.iodepth as usize } else { 0 }),
@@ -141,7 +145,34 @@ impl Sources {
 
     /// Whether anything depends on completions.
     pub(crate) fn watches(&self) -> bool {
-        self.think.is_some() || self.trims_first || self.guard.is_some()
+        self.think.is_some() || self.trims_first || self.guard.is_some() || self.durable.is_some()
+    }
+
+    /// What a sync covers that begins now, for [`Sources::made_durable`].
+    #[inline]
+    pub(crate) fn covered(&self, sync: &Choice) -> u64 {
+        self.durable.as_ref().map_or(0, |durable| durable.covered(sync.file))
+    }
+
+    /// Records an ended I/O that was submitted at `since_ns`. Returns the times of submission of the writes that a sync made durable.
+    #[inline]
+    pub(crate) fn made_durable(
+        &mut self,
+        choice: &Choice,
+        good: bool,
+        since_ns: u64,
+        covered: u64,
+    ) -> impl Iterator<Item = u64> {
+        let durable = self.durable.as_mut();
+        let made = durable.and_then(|durable| match choice.kind {
+            Kind::Write if good => {
+                durable.wrote(choice.file, since_ns);
+                None
+            }
+            Kind::Sync => Some(durable.synced(choice.file, covered)),
+            _ => None,
+        });
+        made.into_iter().flatten().filter(move |_| good)
     }
 
     /// Records that an I/O has ended, successful or not.

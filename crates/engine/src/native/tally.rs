@@ -22,7 +22,8 @@ pub(crate) struct Span {
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     interval: u64,
-    kind: Kind,
+    /// The place among [`Sum::sides`].
+    side: usize,
     bins_from: usize,
     bins_to: usize,
     bytes: u64,
@@ -37,6 +38,22 @@ struct Current {
     max_ns: u64,
 }
 
+/// The place of the times until writes are durable, after those of the kinds of I/O.
+const DURABLE: usize = KINDS.len();
+
+/// Number of sides: the kinds of I/O, and durable writes.
+const SIDES: usize = DURABLE + 1;
+
+impl Current {
+    #[inline]
+    fn add(&mut self, latency_ns: u64, bytes: u64) {
+        self.histogram.add(latency_ns);
+        self.bytes += bytes;
+        self.sum_ns += latency_ns;
+        self.max_ns = self.max_ns.max(latency_ns);
+    }
+}
+
 /// The most offsets that are kept per kind of error.
 const OFFSETS_KEPT: usize = 16;
 
@@ -46,7 +63,9 @@ const BINS_RESERVED: usize = 1 << 16;
 /// The counts of one lane.
 pub(crate) struct Tally {
     span: Span,
-    current: [Current; 4],
+    current: [Current; SIDES],
+    /// Whether each write is durable when it completes.
+    writes_are_durable: bool,
     next_ns: u64,
     interval: Option<u64>,
     marks: Vec<Mark>,
@@ -56,10 +75,25 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn new(span: Span) -> Self {
-        let current = KINDS.map(|_| Current { histogram: Histogram::new(), bytes: 0, sum_ns: 0, max_ns: 0 });
+        let current =
+            [(); SIDES].map(|()| Current { histogram: Histogram::new(), bytes: 0, sum_ns: 0, max_ns: 0 });
         let marks = Vec::with_capacity(4096);
         let bins = Vec::with_capacity(BINS_RESERVED);
-        Self { span, current, next_ns: span.start_ns, interval: None, marks, bins, errors: Vec::new() }
+        Self {
+            span,
+            current,
+            writes_are_durable: false,
+            next_ns: span.start_ns,
+            interval: None,
+            marks,
+            bins,
+            errors: Vec::new(),
+        }
+    }
+
+    /// The same for a job of which each write is durable when it completes (O_SYNC, O_DSYNC), or not.
+    pub(crate) fn with_durable_writes(self, writes_are_durable: bool) -> Self {
+        Self { writes_are_durable, ..self }
     }
 
     /// Whether an interval ended; then the caller must call [`Tally::roll`] before it adds anything.
@@ -71,11 +105,13 @@ impl Tally {
     /// Counts a completion, seen at the time of the last [`Tally::is_over`].
     #[inline]
     pub(crate) fn add(&mut self, kind: Kind, latency_ns: u64, bytes: u64) {
-        let current = &mut self.current[kind as usize];
-        current.histogram.add(latency_ns);
-        current.bytes += bytes;
-        current.sum_ns += latency_ns;
-        current.max_ns = current.max_ns.max(latency_ns);
+        self.current[kind as usize].add(latency_ns, bytes);
+    }
+
+    /// Counts a write that a sync made durable this long after its submission, seen at the time of the last [`Tally::is_over`].
+    #[inline]
+    pub(crate) fn durable(&mut self, latency_ns: u64) {
+        self.current[DURABLE].add(latency_ns, 0);
     }
 
     /// Closes the interval; drops those before the measured time.
@@ -94,8 +130,7 @@ impl Tally {
     }
 
     fn close(&mut self) {
-        for kind in KINDS {
-            let current = &mut self.current[kind as usize];
+        for (side, current) in self.current.iter_mut().enumerate() {
             let bins_from = self.bins.len();
             let bins = &mut self.bins;
             match self.interval {
@@ -105,7 +140,7 @@ impl Tally {
             if let Some(interval) = self.interval.filter(|_| self.bins.len() > bins_from) {
                 self.marks.push(Mark {
                     interval,
-                    kind,
+                    side,
                     bins_from,
                     bins_to: self.bins.len(),
                     bytes: current.bytes,
@@ -180,28 +215,32 @@ impl Failure {
 /// The counts of all lanes together.
 #[derive(Default)]
 pub(crate) struct Sum {
-    pub(crate) sides: [Side; 4],
-    pub(crate) series: [Vec<Point>; 4],
+    /// The kinds of I/O in their order, then durable writes.
+    pub(crate) sides: [Side; SIDES],
+    pub(crate) series: [Vec<Point>; SIDES],
     pub(crate) errors: Vec<ErrorSeen>,
 }
 
 /// Adds lanes up, exactly: percentiles come from the merged histograms.
 pub(crate) fn sum(tallies: Vec<Tally>) -> Sum {
     let mut sum = Sum::default();
-    let mut intervals: BTreeMap<(Kind, u64), Side> = BTreeMap::new();
+    let mut intervals: BTreeMap<(usize, u64), Side> = BTreeMap::new();
     let mut interval_ns = 0;
     for mut tally in tallies {
         tally.close();
         interval_ns = tally.span.interval_ns;
         for mark in &tally.marks {
             let bins = tally.bins.get(mark.bins_from..mark.bins_to).unwrap_or_default();
-            add(intervals.entry((mark.kind, mark.interval)).or_default(), mark, bins);
+            add(intervals.entry((mark.side, mark.interval)).or_default(), mark, bins);
+            if tally.writes_are_durable && mark.side == Kind::Write as usize {
+                add(intervals.entry((DURABLE, mark.interval)).or_default(), mark, bins);
+            }
         }
         merge_errors(&mut sum.errors, tally.errors);
     }
-    for ((kind, interval), side) in intervals {
-        sum.series[kind as usize].push(point(interval * interval_ns / 1_000_000, &side));
-        let total = &mut sum.sides[kind as usize];
+    for ((place, interval), side) in intervals {
+        sum.series[place].push(point(interval * interval_ns / 1_000_000, &side));
+        let total = &mut sum.sides[place];
         total.ios += side.ios;
         total.bytes += side.bytes;
         total.latency_sum_ns += side.latency_sum_ns;

@@ -281,6 +281,9 @@ pub(crate) struct Report {
     pub(crate) trim: Side,
     /// fsync and fdatasync.
     pub(crate) sync: Side,
+    /// Writes, with the time from their submission until they were durable.
+    #[serde(default)]
+    pub(crate) durable: Side,
     pub(crate) errors: Vec<ErrorSeen>,
     pub(crate) verified: Option<Verified>,
     pub(crate) cost: Cost,

@@ -12,6 +12,7 @@ use super::sources::{Next, Sources};
 use super::tally::{Failure, Tally};
 use super::task::JobTask;
 use super::trim::{self, TrimError};
+use record::workload::SyncMode;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -44,7 +45,7 @@ impl Thread<'_> {
     /// When a place can't be trimmed at all.
     pub(crate) fn run(&mut self, start: &Start) -> Result<Finished, TrimError> {
         let mut clock = start.clock.clone();
-        let mut tally = Tally::new(start.span);
+        let mut tally = Tally::new(start.span).with_durable_writes(self.job.sync != SyncMode::None);
         let mut meter = Meter::new(start.span, Helpers::None);
         let watches = self.lock(|sources| sources.watches());
         let waiting = self.shared.watch.thread(self.number);
@@ -53,7 +54,8 @@ impl Thread<'_> {
         let mut over = false;
         while now_ns < end_ns && !self.shared.stopped() {
             // An I/O is taken before it is due; the thread waits until then.
-            let (choice, due_ns) = match self.next(now_ns) {
+            let (next, covered) = self.next(now_ns);
+            let (choice, due_ns) = match next {
                 Next::Io(choice, due_ns) => (choice, due_ns),
                 Next::Later(wake_ns) => {
                     self.sleep_until(wake_ns.min(now_ns + OTHERS_NS), end_ns, &clock);
@@ -90,7 +92,7 @@ impl Thread<'_> {
                 }
             }
             if watches {
-                self.ended(&choice, done.is_ok(), now_ns, &mut tally);
+                self.ended((&choice, done.is_ok()), (since_ns, now_ns), covered, &mut tally);
             }
         }
         let faults = std::mem::replace(&mut self.content, Content::Plain(None)).into_faults();
@@ -99,20 +101,34 @@ impl Thread<'_> {
         Ok(Finished { tally, used: meter.close(end_ns), over, proof, end_ns })
     }
 
-    fn next(&mut self, now_ns: u64) -> Next {
+    /// The next action, and what it covers if it is a sync.
+    fn next(&mut self, now_ns: u64) -> (Next, u64) {
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         let next = sources.next(now_ns, u64::MAX);
+        let mut covered = 0;
         if let Next::Io(choice, _) = &next {
             sources.begin(choice, self.content.noted(0));
+            if choice.kind == Kind::Sync {
+                covered = sources.covered(choice);
+            }
         }
-        next
+        (next, covered)
     }
 
     /// Returns an I/O to the sources, and checks what it read.
-    fn ended(&mut self, choice: &Choice, good: bool, now_ns: u64, tally: &mut Tally) {
+    fn ended(
+        &mut self,
+        (choice, good): (&Choice, bool),
+        (since_ns, now_ns): (u64, u64),
+        covered: u64,
+        tally: &mut Tally,
+    ) {
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.completed(choice, now_ns);
         sources.end(choice, good, self.content.newest());
+        for submitted_ns in sources.made_durable(choice, good, since_ns, covered) {
+            tally.durable(now_ns.saturating_sub(submitted_ns));
+        }
         drop(sources);
         if good && choice.kind == Kind::Read {
             let block = self.buffers.block(0, choice.length_bytes);

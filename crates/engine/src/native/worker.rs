@@ -414,8 +414,8 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
     };
     let (tallies, used): (Vec<Tally>, Vec<Used>) = finished.into_iter().map(|f| (f.tally, f.used)).unzip();
     let sum = sum(tallies);
-    let [read, write, trim, sync]: [Side; 4] = sum.sides;
-    let [read_series, write_series, trim_series, _] = sum.series;
+    let [read, write, trim, sync, durable]: [Side; 5] = sum.sides;
+    let [read_series, write_series, trim_series, _, _] = sum.series;
     let Made { issued_by, mut messages, departures, buffer_bytes, verified } = made;
     let cost = cost(&meter::sum(&used), read.ios + write.ios + trim.ios, buffer_bytes, &mut messages);
     Report {
@@ -429,6 +429,7 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
         write,
         trim,
         sync,
+        durable,
         errors: sum.errors,
         verified,
         cost,

@@ -1,7 +1,7 @@
 //! The metrics that diskproof knows: name, unit, direction, resolution, label and who has it. docs/metrics.md describes each.
 
 use crate::plan::Cell;
-use crate::workload::{Ask, Rw};
+use crate::workload::{Ask, EngineKind, Options, Rw, SyncMode};
 
 /// What is known of a metric before it is measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,6 +44,17 @@ pub enum Side {
     Trim,
 }
 
+/// What an engine must know of the times until writes are durable, to have a metric of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Their mean.
+    Mean,
+    /// The time of each write.
+    Each,
+    /// The longest.
+    Longest,
+}
+
 /// Which cells have a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricOf {
@@ -53,6 +64,10 @@ pub enum MetricOf {
     LoadOrCopy,
     /// Loads of which one job at least reads, writes or trims.
     Side(Side),
+    /// Loads of which one job at least syncs after its writes.
+    Sync,
+    /// Loads with writes that become durable while they run, where the engine knows when.
+    Durable(Known),
     /// Copies of a tree of files.
     Copy,
     /// Bonnie++.
@@ -89,7 +104,12 @@ impl MetricInfo {
 
     /// A percentile of latencies, in microseconds.
     const fn percentile(name: &'static str, side: Side) -> Self {
-        Self { resolution: Resolution::LatencyBin, ..Self::cost(name, "us", MetricOf::Side(side)) }
+        Self::percentile_of(name, MetricOf::Side(side))
+    }
+
+    /// A percentile of other latencies, in microseconds.
+    const fn percentile_of(name: &'static str, of: MetricOf) -> Self {
+        Self { resolution: Resolution::LatencyBin, ..Self::cost(name, "us", of) }
     }
 
     const fn label(self, label: &'static str) -> Self {
@@ -113,9 +133,10 @@ impl MetricInfo {
             MetricOf::Bonnie => matches!(ask, Ask::Bonnie(_)),
             MetricOf::Engine => !matches!(ask, Ask::Bonnie(_)),
             MetricOf::Flush => cell.stack.flushes(),
-            MetricOf::Side(side) => {
-                let jobs = cell.workload.all_options();
-                load && (jobs.is_empty() || jobs.iter().any(|options| side.is_done_by(options.rw)))
+            MetricOf::Side(side) => load && some_job(cell, |options| side.is_done_by(options.rw)),
+            MetricOf::Sync => load && some_job(cell, Options::syncs),
+            MetricOf::Durable(known) => {
+                load && some_job(cell, |options| known.is_told_by(cell.workload.engine, options))
             }
         }
     }
@@ -127,6 +148,8 @@ impl MetricInfo {
             MetricOf::Side(side) => Some(side),
             MetricOf::Load
             | MetricOf::LoadOrCopy
+            | MetricOf::Sync
+            | MetricOf::Durable(_)
             | MetricOf::Copy
             | MetricOf::Bonnie
             | MetricOf::Engine
@@ -138,6 +161,25 @@ impl MetricInfo {
     #[must_use]
     pub fn is_to_completion(&self) -> bool {
         matches!(self.of, MetricOf::Copy | MetricOf::Bonnie)
+    }
+}
+
+/// Whether any of a load's jobs is like this, or none of them is known.
+fn some_job(cell: &Cell, is: impl Fn(&Options) -> bool) -> bool {
+    let jobs = cell.workload.all_options();
+    jobs.is_empty() || jobs.into_iter().any(is)
+}
+
+impl Known {
+    /// Whether an engine tells it of a job. fio reports syncs apart from the writes before them: their means can be added where each
+    /// write has its own sync, and nothing else can. With O_SYNC and O_DSYNC a write's own latency is the whole time.
+    fn is_told_by(self, engine: EngineKind, options: &Options) -> bool {
+        let by_fio = match self {
+            Self::Mean => options.sync != SyncMode::None || options.syncs_each_write(),
+            Self::Each => options.sync != SyncMode::None,
+            Self::Longest => false,
+        };
+        options.writes_become_durable() && (engine != EngineKind::Fio || by_fio)
     }
 }
 
@@ -183,6 +225,16 @@ pub const METRICS: &[MetricInfo] = &[
     MetricInfo::percentile("trim_lat_p50", Side::Trim),
     MetricInfo::percentile("trim_lat_p99", Side::Trim),
     MetricInfo::percentile("trim_lat_p999", Side::Trim),
+    MetricInfo::cost("sync_lat_mean", "us", MetricOf::Sync),
+    MetricInfo::percentile_of("sync_lat_p50", MetricOf::Sync),
+    MetricInfo::percentile_of("sync_lat_p99", MetricOf::Sync),
+    MetricInfo::percentile_of("sync_lat_p999", MetricOf::Sync),
+    MetricInfo::cost("sync_lat_max", "us", MetricOf::Sync),
+    MetricInfo::cost("durable_lat_mean", "us", MetricOf::Durable(Known::Mean)),
+    MetricInfo::percentile_of("durable_lat_p50", MetricOf::Durable(Known::Each)),
+    MetricInfo::percentile_of("durable_lat_p99", MetricOf::Durable(Known::Each)),
+    MetricInfo::percentile_of("durable_lat_p999", MetricOf::Durable(Known::Each)),
+    MetricInfo::cost("durable_lat_max", "us", MetricOf::Durable(Known::Longest)),
     MetricInfo::new("files_per_second", "files/s", MetricOf::Copy).label("rate"),
     MetricInfo::cost("seconds", "s", MetricOf::Copy).label("time"),
     MetricInfo::cost("sync_seconds", "s", MetricOf::Copy),

@@ -1,9 +1,13 @@
-//! The best stack by price: the performance per unit of money a month.
+//! The best stack by price: the performance per unit of money a month, and which answers are about money.
 
 use super::question::Question;
 use crate::derived::scaled;
 use record::judged::{CellView, Metric};
 use record::plan::Plan;
+use record::volume::VolumeKind;
+
+/// The end of the names of figures for their price.
+const PER_MONTH: &str = "/price_per_month";
 
 /// Hours per month: 365 days of 24 hours, divided by 12.
 const HOURS_PER_MONTH: f64 = 730.0;
@@ -47,7 +51,24 @@ pub(super) fn question<'a>(
 }
 
 fn name(metric: &str) -> String {
-    format!("{metric}/price_per_month")
+    format!("{metric}{PER_MONTH}")
+}
+
+/// Whether a metric is about money: a figure for its price, or derived from prices by the experiment.
+pub(super) fn is_about_money(plan: &Plan, metric: &str) -> bool {
+    let derived = |name: &str| plan.derived.iter().find(|d| d.name == name);
+    metric.ends_with(PER_MONTH) || derived(metric).is_some_and(|d| d.expression.contains("price"))
+}
+
+/// What an answer about money is not, where volumes of these cells only imitate what is sold: their limits come from the file, as their
+/// prices do.
+pub(super) fn what_it_is_not(plan: &Plan, rivals: &[&CellView]) -> Option<&'static str> {
+    let compared = plan.cells.iter().filter(|cell| rivals.iter().any(|rival| rival.id == cell.id));
+    let mut volumes = compared.flat_map(|cell| cell.stack.all_volumes());
+    let imitates = |kind: &VolumeKind| matches!(kind, VolumeKind::Emulate { .. } | VolumeKind::Guest { .. });
+    volumes.any(|volume| imitates(&volume.kind)).then_some(
+        " (prices and limits of the volumes are the file's: this compares what is declared, and measures no provider)",
+    )
 }
 
 /// The price of all volumes of a cell per month; `None` if a volume has no price, or if all cost nothing.

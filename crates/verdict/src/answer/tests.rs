@@ -150,9 +150,15 @@ fn what_is_fastest_need_not_be_best_by_money() {
         with_volumes(cell("slow", &[2000, 2010, 1990]), &["cheap"]),
     ];
     let view = run_with(&cells, priced);
-    let [fastest, cheapest] = &view.answers[..] else { panic!("{:?}", view.answers) };
+    let [cheapest, fastest] = &view.answers[..] else { panic!("{:?}", view.answers) };
     assert_eq!((fastest.best.0.as_str(), cheapest.best.0.as_str()), ("fast", "slow"));
     assert_eq!(cheapest.metric, "iops/price_per_month");
+    assert!(
+        cheapest.text.ends_with("this compares what is declared, and measures no provider)"),
+        "{}",
+        cheapest.text
+    );
+    assert!(!fastest.text.contains("provider"), "{}", fastest.text);
     assert!(cheapest.text.starts_with("by iops per EUR a month: slow is 5.00x fast"), "{}", cheapest.text);
     assert!(cheapest.text.contains("13.7 IOPS per EUR a month"), "100 / 7.30: {}", cheapest.text);
     let same = vec![
@@ -165,6 +171,31 @@ fn what_is_fastest_need_not_be_best_by_money() {
         with_volumes(cell("b", &[2000, 2010, 1990]), &["cheap", "unpriced"]),
     ];
     assert_eq!(run_with(&unknown, priced).answers.len(), 1);
+}
+
+#[test]
+fn a_derived_price_leads_too_and_disks_that_are_bought_are_measured() {
+    let cells = |id: &str, kind: fn() -> VolumeKind| {
+        let (mut cell, trials) = with_volumes(cell(id, &[2000, 2010, 1990]), &["vol"]);
+        cell.stack.volumes[0].kind = kind();
+        (cell, trials)
+    };
+    let per_euro = |plan: &mut Plan| {
+        let formula = Formula { factor: 0.1, over: Some("iops".to_owned()), under: None };
+        plan.derived = vec![Derived {
+            name: "iops_per_eur".to_owned(),
+            expression: "iops / price_per_month".to_owned(),
+            cells: plan.cells.iter().map(|c| (c.id.clone(), formula.clone())).collect(),
+        }];
+    };
+    let bought: fn() -> VolumeKind = || VolumeKind::Disk { id: "nvme-x".to_owned() };
+    let imitated: fn() -> VolumeKind =
+        || VolumeKind::Emulate { size_bytes: 1 << 30, limits: Limits::default() };
+    for (kind, said) in [(bought, false), (imitated, true)] {
+        let view = run_with(&[cells("a", kind), cells("b", kind)], per_euro);
+        assert_eq!(view.answers[0].metric, "iops_per_eur");
+        assert_eq!(view.answers[0].text.contains("measures no provider"), said, "{}", view.answers[0].text);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::question::{Match, Question};
 use crate::figures::{percent, range, with_unit};
 use crate::pairing::{FamilyMember, exclusion, rounded_up, times};
+use crate::too_few;
 use record::id::CellId;
 use record::judged::{CellView, Metric, Relation};
 
@@ -78,6 +79,9 @@ impl Outcome<'_> {
 
     fn figure(&self) -> String {
         let Some(m) = self.metric else { return String::new() };
+        if let Some(text) = too_few::of_metric(m) {
+            return text;
+        }
         match (m.low, m.high) {
             (Some(low), Some(high)) => {
                 format!("{} ({})", with_unit(m.estimate, &m.unit), range(low, high, &m.unit))

@@ -29,6 +29,7 @@ fn direction(completed: u64, runtime_ms: u64, bins: &[(u64, u64)]) -> Option<Job
         runtime_ms: Some(runtime_ms),
         completed: Some(completed),
         latency_mean_ns: None,
+        whole_mean_ns: None,
         latency: LatencyHistogram { bins_ns: bins.iter().copied().collect() },
     })
 }

@@ -1,0 +1,48 @@
+//! Syncs that take a known time, by both engines: a limit on the device lets 25 writes a second through. Needs root.
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+mod support;
+
+use device::Ground;
+use diskproof_engine::Engine;
+use diskproof_engine::fio::FioEngine;
+use record::workload::{Options, Rw};
+use support::loops::{Throttle, claimed, machine, scratch, written_loop};
+use support::{asked, native, native_engine};
+
+const MIB: u64 = 1 << 20;
+
+/// A write goes into the page cache at once; its sync writes one block, for which it waits 1/25 s.
+#[test]
+fn loop_a_sync_takes_as_long_as_the_device_lets_it() {
+    let Some(_machine) = machine() else { return };
+    let device = written_loop(16 * MIB, "engine-durable");
+    let claim = claimed(&device);
+    let Some(throttle) = Throttle::new(&device, 25) else { return };
+    let options = Options {
+        iodepth: 1,
+        direct: false,
+        fdatasync: 1,
+        size_bytes: 4 * MIB,
+        end_fsync: false,
+        ..native(Rw::Write)
+    };
+    for (ioengine, by_fio) in [("io_uring", false), ("psync", false), ("psync", true)] {
+        let bench = support::Bench::on(scratch(), Ground::block(&claim));
+        let workload = asked(Options { ioengine: ioengine.into(), ..options.clone() });
+        let mut job = bench.job(&workload, 5, 4.0);
+        let procs = throttle.procs();
+        let engine: &dyn Engine = if by_fio { &FioEngine } else { &native_engine() };
+        engine.prepare(&job).unwrap();
+        job.cgroup_procs = Some(&procs);
+        let metrics = engine.run(&job).unwrap().metrics();
+        let near = |name: &str| {
+            assert!((36_000.0..44_000.0).contains(&metrics[name]), "{name} by {ioengine}: {metrics:?}")
+        };
+        near("sync_lat_mean");
+        near("durable_lat_mean");
+        assert!((23.0..27.0).contains(&metrics["write_iops"]), "{ioengine}: {metrics:?}");
+        assert!(metrics["write_lat_p50"] < 4_000.0, "a write alone says nothing: {metrics:?}");
+        assert_eq!(metrics.contains_key("durable_lat_p50"), !by_fio);
+    }
+}
