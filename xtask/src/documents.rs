@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where documents are.
-const FOLDERS: [&str; 5] = ["", "docs", "docs/decisions", "bench", "fuzz"];
+const FOLDERS: [&str; 6] = ["", "docs", "docs/decisions", "docs/how-to", "bench", "fuzz"];
 /// What a line of prose may have, in characters. Tables, code and what has no blank to break at may be longer.
 const WIDTH: usize = 120;
 /// Written by `generate`, which keeps the lines of the comments that it is made of.

@@ -28,7 +28,11 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     } else {
         format!(" of {}{ramp}", length(measure))
     };
-    let interval = if measure.until.is_some() {
+    let searched = |cell: &CellView| view.searches.iter().any(|search| search.cell == cell.id);
+    let only_searches = !view.cells.is_empty() && view.cells.iter().all(searched);
+    let interval = if only_searches {
+        "interval of the load at the limit (Fieller's)"
+    } else if measure.until.is_some() {
         "interval that allows for looking after every round"
     } else {
         "interval (Student's t)"
@@ -39,6 +43,9 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
         view.seed,
         stopped(view)
     )];
+    if !only_searches && !view.searches.is_empty() {
+        lines.push("Of a search it is that of the load at the limit (Fieller's interval).".to_owned());
+    }
     if view.findings.iter().any(says_it_climbs) {
         lines.push(
             "a → b are the first and the last round of a cell with rounds that climb or fall: their mean describes no lasting state."

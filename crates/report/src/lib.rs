@@ -21,6 +21,7 @@ mod plan;
 mod provisioning;
 mod result;
 mod rows;
+mod searches;
 mod sparkline;
 mod terminal;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::footer;
 use crate::index::Index;
 use crate::leaves::leaves;
 use crate::measured::{in_common, measured, table};
+use crate::searches::searches;
 use record::judged::{Reached, RunView};
 
 /// The document of a run: the question, the table and its figures, the answer, the caveats, and how it was measured.
@@ -18,12 +19,13 @@ pub fn result(view: &RunView) -> Document {
     let mut document = Document::new(view.experiment.as_str(), under(&index));
     document.blocks.push(Block::Table(table(&index, &body)));
     document.blocks.extend(figures(&index, &body).into_iter().map(Block::DotPlot));
-    let answers = answers(view);
+    let answers = answers(&index);
     if !answers.is_empty() {
         document.blocks.push(Block::Answer(answers));
     }
     document.blocks.extend(view.reached.iter().flat_map(precision));
     document.blocks.extend(expectations(&index, &shown));
+    document.blocks.extend(searches(&index));
     let caveats = caveats(&index);
     if !caveats.is_empty() {
         document.blocks.push(Block::heading("What to know before quoting these numbers"));
@@ -52,13 +54,15 @@ fn under(index: &Index<'_>) -> Vec<Paragraph> {
     .collect()
 }
 
-fn answers(view: &RunView) -> Vec<Words> {
+fn answers(index: &Index<'_>) -> Vec<Words> {
+    let view = index.view;
     let subject = |name: &str| Words::styled(Style::Strong, name);
     let answers = view.answers.iter().map(|a| subject(&a.workload).then(format!(": {}.", a.text)));
     let contrasts =
         view.contrasts.iter().map(|c| subject(&c.name).then(format!(", {}: {}.", c.metric, c.text)));
     let sweeps = view.sweeps.iter().map(|s| subject(&s.name).then(format!(": {}.", s.text)));
-    answers.chain(contrasts).chain(sweeps).collect()
+    let searches = view.searches.iter().map(|s| subject(&index.name(&s.cell)).then(format!(": {}.", s.text)));
+    answers.chain(contrasts).chain(sweeps).chain(searches).collect()
 }
 
 /// Whether the intervals are as narrow as the experiment asks.

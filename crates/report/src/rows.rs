@@ -84,6 +84,12 @@ pub(crate) fn lines<'a>(
     {
         lines.push(line(index, cell, "both", metric, None, Moved::Bytes(cell.served), &[what], shown));
     }
+    // The answer of a search in a mix has no directions.
+    if lines.is_empty()
+        && let Some((name, metric)) = ["iops", "bw"].iter().find_map(|n| Some((*n, cell.metrics.get(*n)?)))
+    {
+        lines.push(line(index, cell, "both", metric, None, Moved::Bytes(cell.served), &[name], shown));
+    }
     lines
 }
 

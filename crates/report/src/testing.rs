@@ -112,6 +112,7 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
         answers: vec![],
         contrasts: vec![],
         sweeps: vec![],
+        searches: vec![],
         stopped: Stopped::RoundsDone { rounds: 3 },
         environment: Environment {
             diskproof: "0.1.0".to_owned(),

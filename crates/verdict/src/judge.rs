@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of these rules; a stored judgement of another version is made again.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 16");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 17");
 
 /// Judges a run. Ignores trials of cells that aren't in the plan.
 #[must_use]
@@ -31,15 +31,17 @@ pub fn judge(input: &Input<'_>) -> RunView {
     let mut cells = Vec::new();
     let mut findings = Vec::new();
     let mut rounds = Vec::new();
+    let mut searches = Vec::new();
     for planned in &plan.cells {
         let trials = by_cell.remove(&planned.id).unwrap_or_default();
         let trials = sequential::without_pilots(plan, trials);
         let means = Means::of(plan, input.stopped, made, &trials);
-        let CellJudgement { view, findings: found, rounds: own } =
+        let CellJudgement { view, findings: found, rounds: own, search } =
             cell::judge(planned, &trials, input, &means);
         cells.push(view);
         findings.extend(found);
         rounds.push(own);
+        searches.extend(search);
     }
     limit::resolve(plan, &mut cells);
     findings.extend(course::over_rounds(&rounds, &plan.measure));
@@ -68,6 +70,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         answers,
         contrasts,
         sweeps,
+        searches,
         stopped: input.stopped.clone(),
         environment: input.environment.clone(),
         emulated: emulated::guests(input),
