@@ -1,5 +1,7 @@
 //! Searches with scripted trials: queues whose latency follows from the load.
 
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small scripted numbers")]
+
 use crate::error::RunError;
 use crate::ledger::{Earlier, ended};
 use crate::protocol::TrialRequest;
