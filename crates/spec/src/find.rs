@@ -1,5 +1,6 @@
 //! `find` of a workload: a search for the highest load within limits.
 
+use crate::block_sizes;
 use crate::diagnostic::printable;
 use crate::fields::{Fields, named};
 use crate::problems::Problems;
@@ -23,13 +24,15 @@ const MOST_RATE: u64 = 10_000_000;
 /// The highest depth and number of jobs, unless the file says otherwise.
 const MOST_DEPTH: u64 = 256;
 const MOST_JOBS: u64 = 64;
-/// I/Os in flight of an open loop, unless the file says otherwise: arrivals shouldn't wait for a place.
-const OPEN_DEPTH: u32 = 256;
+/// I/Os in flight of an open loop, unless the file says otherwise: arrivals shouldn't wait for a place. Fewer where their buffers
+/// would take more than [`OPEN_BYTES`].
+const OPEN_DEPTH: u64 = 256;
+const OPEN_BYTES: u64 = 64 << 20;
 /// A trial should be at least so many times as long as a limit.
 const LIMITS_PER_TRIAL: f64 = 200.0;
 /// The most trials of a search, unless `rounds` says otherwise.
 const MOST_TRIALS: u32 = 40;
-/// The fewest trials that a search takes: from below that, `plan` warns.
+/// The fewest trials that a search usually takes; `plan` warns of fewer rounds.
 pub const FEWEST_TRIALS: u32 = 12;
 
 /// Reads `find`, and sets the option that it varies to its highest level.
@@ -139,7 +142,8 @@ fn open_loop(options: &mut Options, fields: &Fields<'_>) {
         options.rate_process = RateProcess::Poisson;
     }
     if fields.get("iodepth").is_none() {
-        options.iodepth = OPEN_DEPTH;
+        let fitting = (OPEN_BYTES / block_sizes::largest(options).max(1)).clamp(1, OPEN_DEPTH);
+        options.iodepth = u32::try_from(fitting).unwrap_or(1);
     }
 }
 
