@@ -4,7 +4,7 @@ use crate::index::says_it_climbs;
 use crate::{number, provisioning};
 use record::environment::Environment;
 use record::event::Stopped;
-use record::judged::{CellView, Metric, RunView};
+use record::judged::{CellView, Found, Metric, RunView};
 use record::metric::{MetricInfo, info};
 use record::plan::Measure;
 use record::quantity::{Bytes, Seconds};
@@ -118,10 +118,15 @@ fn content(view: &RunView) -> Option<String> {
 }
 
 fn stopped(view: &RunView) -> String {
-    let reached = view.reached.as_ref().is_none_or(|reached| reached.all);
+    let exact = view.searches.iter().all(|search| search.is_exact);
+    let reached = exact && view.reached.as_ref().is_none_or(|reached| reached.all);
+    let beyond = view.searches.iter().any(|s| matches!(s.found, Found::NotEven | Found::AtLeast));
     match &view.stopped {
         Stopped::RoundsDone { rounds: 1 } => "stopped after its one round".to_owned(),
         Stopped::RoundsDone { rounds } => format!("stopped after all {rounds} rounds"),
+        Stopped::Enough { rounds } if reached && beyond => {
+            format!("stopped after {rounds} rounds: a limit lies beyond the levels of its search")
+        }
         Stopped::Enough { rounds } if reached => {
             format!("stopped after {rounds} rounds: the requested precision is reached")
         }

@@ -45,6 +45,13 @@ impl Line {
     }
 }
 
+impl Line {
+    /// The line of a search that has no figure.
+    pub(crate) fn not_found() -> Self {
+        Self { value: "not found".to_owned(), ..Self::not_measured() }
+    }
+}
+
 /// The lines of a measured cell; none if nothing was measured. `shown` collects the expectations in these lines.
 pub(crate) fn lines<'a>(
     index: &Index<'a>,

@@ -57,6 +57,7 @@ fn row(tried: &TriedView, most: Option<&MetricInfo>, limited: &[&'static MetricI
 #[cfg(test)]
 mod tests {
     use crate::testing;
+    use record::event::Stopped;
     use record::find::{FindBy, FindLimit, TriedWhy};
     use record::judged::{Found, Interval, RunView, SearchView, TriedView};
     use record::workload::Rw;
@@ -105,6 +106,24 @@ mod tests {
     #[test]
     fn a_search_has_a_sentence_and_the_levels_it_tried() {
         insta::assert_snapshot!(testing::page(&searched(), 100));
+    }
+
+    #[test]
+    fn a_limit_beyond_the_levels_is_no_precision_that_was_reached() {
+        let mut view = searched();
+        view.stopped = Stopped::Enough { rounds: 3 };
+        let page = |view: &RunView| testing::page(view, 400);
+        assert!(page(&view).contains("the requested precision is reached"), "{}", page(&view));
+        view.cells[0].metrics.clear();
+        view.searches[0].found = Found::AtLeast;
+        assert!(page(&view).contains("a limit lies beyond the levels of its search"), "{}", page(&view));
+        assert!(
+            page(&view).contains("not found") && !page(&view).contains("not measured"),
+            "{}",
+            page(&view)
+        );
+        view.searches[0].is_exact = false;
+        assert!(page(&view).contains("what can still be measured"), "{}", page(&view));
     }
 
     #[test]
