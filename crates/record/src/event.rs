@@ -1,6 +1,7 @@
 //! Events that a run emits while it runs. The progress display, the log and the store consume them.
 
 use crate::environment::Environment;
+use crate::find::Tried;
 use crate::id::{CellId, RunId};
 use crate::trial::TrialRecord;
 use crate::volume::VolumeFacts;
@@ -52,6 +53,9 @@ pub enum Event {
         round: u32,
         /// The trial's place in the whole order, from 0.
         index: u64,
+        /// The level that it tries, if its cell is a search.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tried: Option<Tried>,
     },
     /// A trial has ended.
     TrialFinished {

@@ -6,6 +6,7 @@
 use crate::emulated::Guest;
 use crate::environment::Environment;
 use crate::event::Stopped;
+use crate::find::{FindBy, FindLimit, TriedWhy};
 use crate::finding::{Finding, Served};
 use crate::id::{CellId, RunId};
 use crate::plan::{Bound, Measure, Prices};
@@ -18,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Within a major version, fields are only added; a reader ignores fields that it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `contrasts`, `sweeps`, `effects`; `options`, `layers` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs and durable writes;
+/// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs and durable writes;
 ///   `provision` of the environment; `emulated`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
@@ -60,6 +61,9 @@ pub struct RunView {
     /// What the levels of the factors without an order make of the figures, over all levels of the others.
     #[serde(default)]
     pub effects: Vec<EffectView>,
+    /// The highest loads within limits, for cells that search them (`find`).
+    #[serde(default)]
+    pub searches: Vec<SearchView>,
     /// Why the run ended.
     pub stopped: Stopped,
     /// Whether the goal for the intervals (`measure.until`) was reached; `None` when the experiment has no goal.
@@ -565,4 +569,72 @@ pub struct SweepView {
     pub latency_beyond: Option<RatioView>,
     /// The same in words.
     pub text: String,
+}
+
+/// The answer of a search: the highest load within limits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchView {
+    /// The cell.
+    pub cell: CellId,
+    /// Name of the metric that is to be as high as possible.
+    pub most: String,
+    /// The limits.
+    pub limits: Vec<FindLimit>,
+    /// The option that was varied.
+    pub by: FindBy,
+    /// The lowest level that might be tried.
+    pub from: u64,
+    /// The highest level that might be tried.
+    pub to: u64,
+    /// Requested relative half-width of the interval.
+    pub within: f64,
+    /// Whether the limit was found.
+    pub found: Found,
+    /// The level at the limit; `None` unless it was found.
+    pub level: Option<Interval>,
+    /// The value of `most` there, in its metric's unit; `None` likewise.
+    pub value: Option<Interval>,
+    /// Confidence of both intervals, e.g. 0.95.
+    pub confidence: f64,
+    /// Number of trials that the intervals rest on: those near the limit.
+    pub n: u32,
+    /// Whether the search ended by itself: the interval is as narrow as asked, or the limit lies beyond the levels.
+    pub is_exact: bool,
+    /// The tried levels, in order of rounds.
+    pub tried: Vec<TriedView>,
+    /// The answer in words.
+    pub text: String,
+}
+
+/// Whether a search found its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Found {
+    /// The limit was found.
+    Found,
+    /// Even the lowest level breaks a limit.
+    NotEven,
+    /// Even the highest level keeps all limits.
+    AtLeast,
+    /// The trials don't show it.
+    Open,
+}
+
+/// One tried level of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TriedView {
+    /// The round, from 0.
+    pub round: u32,
+    /// The level that was asked for.
+    pub level: u64,
+    /// Why it was tried.
+    pub why: TriedWhy,
+    /// The value of `most`; `None` when the trial lacks it.
+    pub value: Option<f64>,
+    /// The limited metrics that the trial has.
+    pub limited: BTreeMap<String, f64>,
+    /// Whether all limits were kept; `None` when the trial has too few I/Os to say so.
+    pub kept: Option<bool>,
+    /// The level that the load reached, where it can fall behind; below 0.9 of the level the limits count as broken.
+    pub reached: Option<f64>,
 }

@@ -4,6 +4,7 @@ use crate::bonnie::Bonnie;
 use crate::copy::Copied;
 use crate::counter::Evidence;
 use crate::extents::{FileExtents, Residency};
+use crate::find::Tried;
 use crate::id::TrialId;
 use crate::knobs::Setting;
 use crate::latency::{Latencies, LatencyHistogram};
@@ -21,6 +22,9 @@ pub struct TrialRecord {
     pub format: FormatVersion,
     /// The cell and the round.
     pub id: TrialId,
+    /// The level that it tries, if its cell is a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Tried>,
     /// Seed of this trial's random offsets and data.
     pub seed: u64,
     /// Start time, UTC, milliseconds since the epoch.
@@ -89,6 +93,7 @@ impl TrialRecord {
         Self {
             format: FormatVersion::RECORD,
             id,
+            tried: None,
             seed,
             started_unix_ms,
             outcome,

@@ -2,6 +2,7 @@
 
 use crate::bonnie::BonnieAsk;
 use crate::copy::CopyAsk;
+use crate::find::Find;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -240,6 +241,10 @@ pub struct Options {
     pub norandommap: bool,
     /// Other fio options, passed on unchanged (after a check against a list of options that would point fio elsewhere).
     pub other: BTreeMap<String, String>,
+    /// The search that varies one of these options; the option then has its highest level here.
+    // Left out where there is none, as above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub find: Option<Find>,
 }
 
 impl Options {
@@ -279,6 +284,7 @@ impl Options {
             random_distribution: "random".to_owned(),
             norandommap: false,
             other: BTreeMap::new(),
+            find: None,
         }
     }
 }

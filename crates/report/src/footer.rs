@@ -4,7 +4,7 @@ use crate::index::says_it_climbs;
 use crate::{asked, number, provisioning};
 use record::environment::Environment;
 use record::event::Stopped;
-use record::judged::{CellView, Metric, RunView};
+use record::judged::{CellView, Found, Metric, RunView};
 use record::metric::{MetricInfo, info};
 use record::plan::Measure;
 use record::quantity::{Bytes, Seconds};
@@ -28,7 +28,11 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     } else {
         format!(" of {}{ramp}", length(measure))
     };
-    let interval = if measure.until.is_some() {
+    let searched = |cell: &CellView| view.searches.iter().any(|search| search.cell == cell.id);
+    let only_searches = !view.cells.is_empty() && view.cells.iter().all(searched);
+    let interval = if only_searches {
+        "interval of the load at the limit (Fieller's)"
+    } else if measure.until.is_some() {
         "interval that allows for looking after every round"
     } else {
         "interval (Student's t)"
@@ -39,6 +43,9 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
         view.seed,
         stopped(view)
     )];
+    if !only_searches && !view.searches.is_empty() {
+        lines.push("Of a search it is that of the load at the limit (Fieller's interval).".to_owned());
+    }
     if view.findings.iter().any(says_it_climbs) {
         lines.push(
             "a → b are the first and the last round of a cell with rounds that climb or fall: their mean describes no lasting state."
@@ -113,10 +120,15 @@ fn content(view: &RunView) -> Option<String> {
 }
 
 fn stopped(view: &RunView) -> String {
-    let reached = view.reached.as_ref().is_none_or(|reached| reached.all);
+    let exact = view.searches.iter().all(|search| search.is_exact);
+    let reached = exact && view.reached.as_ref().is_none_or(|reached| reached.all);
+    let beyond = view.searches.iter().any(|s| matches!(s.found, Found::NotEven | Found::AtLeast));
     match &view.stopped {
         Stopped::RoundsDone { rounds: 1 } => "stopped after its one round".to_owned(),
         Stopped::RoundsDone { rounds } => format!("stopped after all {rounds} rounds"),
+        Stopped::Enough { rounds } if reached && beyond => {
+            format!("stopped after {rounds} rounds: a limit lies beyond the levels of its search")
+        }
         Stopped::Enough { rounds } if reached => {
             format!("stopped after {rounds} rounds: the requested precision is reached")
         }

@@ -53,6 +53,11 @@ impl<'a> Index<'a> {
         self.findings(cell).iter().any(|finding| says_it_climbs(finding))
     }
 
+    /// Whether a cell is a search that made trials.
+    pub(crate) fn is_searched(&self, cell: &CellId) -> bool {
+        self.view.searches.iter().any(|search| search.cell == *cell && !search.tried.is_empty())
+    }
+
     pub(crate) fn cell(&self, id: &CellId) -> Option<&'a CellView> {
         self.cells.get(id).copied()
     }

@@ -24,6 +24,7 @@ mod plan;
 mod provisioning;
 mod result;
 mod rows;
+mod searches;
 mod sparkline;
 mod summary;
 mod terminal;

@@ -27,9 +27,13 @@ pub(crate) type Measured<'a> = (&'a CellView, Vec<Line>);
 /// All cells with at least one line each, and the expectations in these lines.
 pub(crate) fn measured<'a>(index: &Index<'a>) -> (Vec<Measured<'a>>, Vec<&'a ExpectationView>) {
     let mut shown = Vec::new();
-    let mut lines = |cell| {
+    let mut lines = |cell: &CellView| {
         let lines = rows::lines(index, cell, &mut shown);
-        if lines.is_empty() { vec![Line::not_measured()] } else { lines }
+        match lines.is_empty() {
+            true if index.is_searched(&cell.id) => vec![Line::not_found()],
+            true => vec![Line::not_measured()],
+            false => lines,
+        }
     };
     let body = by_workload(index.view).into_iter().map(|cell| (cell, lines(cell))).collect();
     (body, shown)

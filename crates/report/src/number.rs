@@ -156,6 +156,12 @@ pub(crate) fn expected(value: f64, unit: &str) -> String {
     if matches!(scale.unit, "IOPS" | "") { text } else { format!("{text} {}", scale.unit) }
 }
 
+/// A tried level, with commas between thousands.
+#[expect(clippy::cast_precision_loss, reason = "levels are far below 2^52")]
+pub(crate) fn level(level: u64) -> String {
+    fixed(level as f64, 0)
+}
+
 /// A share in percent: `100 %` from 99.95 % on, else `99.9 %`, `97 %`, `4.2 %`; `<0.1 %` below 0.05 %, and `0 %` only for 0.
 pub(crate) fn percent(share: f64) -> String {
     let p = share * 100.0;

@@ -8,6 +8,7 @@ use crate::footer;
 use crate::index::Index;
 use crate::leaves::leaves;
 use crate::measured::{in_common, measured, table};
+use crate::searches::searches;
 use crate::summary::summary;
 use crate::too_few;
 use record::judged::{Reached, RunView};
@@ -18,7 +19,7 @@ pub fn result(view: &RunView) -> Document {
     let index = Index::of(view);
     let (body, shown) = measured(&index);
     let mut document = Document::new(view.experiment.as_str(), under(&index));
-    let mut answers = answers(view);
+    let mut answers = answers(&index);
     // what one stack gives is the first line; what a comparison says needs its table first
     if let Some(text) = summary(view) {
         answers.insert(0, text.into());
@@ -32,6 +33,7 @@ pub fn result(view: &RunView) -> Document {
     document.section("Too few rounds", too_few::forecasts(&index, &body));
     document.blocks.extend(view.reached.iter().flat_map(precision));
     document.blocks.extend(expectations(&index, &shown));
+    document.blocks.extend(searches(&index));
     let caveats = caveats(&index);
     if !caveats.is_empty() {
         document.blocks.push(Block::heading("What to know before quoting these numbers"));
@@ -60,14 +62,16 @@ fn under(index: &Index<'_>) -> Vec<Paragraph> {
     .collect()
 }
 
-fn answers(view: &RunView) -> Vec<Words> {
+fn answers(index: &Index<'_>) -> Vec<Words> {
+    let view = index.view;
     let subject = |name: &str| Words::styled(Style::Strong, name);
     let answers = view.answers.iter().map(|a| subject(&a.workload).then(format!(": {}.", a.text)));
     let contrasts =
         view.contrasts.iter().map(|c| subject(&c.name).then(format!(", {}: {}.", c.metric, c.text)));
     let sweeps = view.sweeps.iter().map(|s| subject(&s.name).then(format!(": {}.", s.text)));
     let effects = view.effects.iter().map(|e| subject(&e.factor).then(format!(": {}.", e.text)));
-    answers.chain(contrasts).chain(sweeps).chain(effects).collect()
+    let searches = view.searches.iter().map(|s| subject(&index.name(&s.cell)).then(format!(": {}.", s.text)));
+    answers.chain(contrasts).chain(sweeps).chain(effects).chain(searches).collect()
 }
 
 /// Whether the intervals are as narrow as the experiment asks.

@@ -45,6 +45,13 @@ impl Line {
     }
 }
 
+impl Line {
+    /// The line of a search that has no figure.
+    pub(crate) fn not_found() -> Self {
+        Self { value: "not found".to_owned(), ..Self::not_measured() }
+    }
+}
+
 /// The lines of a measured cell; none if nothing was measured. `shown` collects the expectations in these lines.
 pub(crate) fn lines<'a>(
     index: &Index<'a>,
@@ -84,6 +91,12 @@ pub(crate) fn lines<'a>(
         && let Some(metric) = cell.metrics.get(what)
     {
         lines.push(line(index, cell, "both", metric, None, Moved::Bytes(cell.served), &[what], shown));
+    }
+    // The answer of a search in a mix has no directions.
+    if lines.is_empty()
+        && let Some((name, metric)) = ["iops", "bw"].iter().find_map(|n| Some((*n, cell.metrics.get(*n)?)))
+    {
+        lines.push(line(index, cell, "both", metric, None, Moved::Bytes(cell.served), &[name], shown));
     }
     lines
 }

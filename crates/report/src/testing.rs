@@ -115,6 +115,7 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
         contrasts: vec![],
         sweeps: vec![],
         effects: vec![],
+        searches: vec![],
         stopped: Stopped::RoundsDone { rounds: 3 },
         environment: Environment {
             diskproof: "0.1.0".to_owned(),

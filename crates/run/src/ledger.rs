@@ -3,11 +3,14 @@
 mod chosen;
 mod course;
 mod length;
+mod search;
 mod seen;
 mod spent;
+mod told;
 
 use chosen::Lengths;
 use record::event::{Event, Stopped, Widest};
+use record::find::Tried;
 use record::id::TrialId;
 use record::plan::{Cell, Goal, Plan};
 use record::trial::{Outcome, TrialRecord};
@@ -62,7 +65,7 @@ pub fn ended(plan: &Plan, earlier: &Earlier) -> Option<Stopped> {
 #[derive(Debug)]
 pub(crate) enum Next<'a> {
     /// Make this trial.
-    Trial { cell: &'a Cell, round: u32, trial_seconds: f64 },
+    Trial { cell: &'a Cell, round: u32, trial_seconds: f64, tried: Option<Tried> },
     /// Report this event, then ask again.
     Tell(Event),
     /// Stop: the run is over.
@@ -146,7 +149,13 @@ impl<'a> Ledger<'a> {
             self.ended = self.overspent(seconds);
             if self.ended.is_none() {
                 let trial_seconds = self.lengths.of(self.groups[place], self.plan.measure.trial_seconds);
-                return Next::Trial { cell: &self.plan.cells[place], round: self.round, trial_seconds };
+                let tried = self.tries(place);
+                return Next::Trial {
+                    cell: &self.plan.cells[place],
+                    round: self.round,
+                    trial_seconds,
+                    tried,
+                };
             }
         }
     }
@@ -173,7 +182,11 @@ impl<'a> Ledger<'a> {
             let consequence =
                 if history.failures >= MAX_FAILURES { "; this cell is left out from now on" } else { "" };
             self.news.push_back(Event::Warning { text: format!("a trial failed: {reason}{consequence}") });
-        } else if self.question.is_some() && history.trials.len() == 2 && history.lacks_figure() {
+        } else if self.question.is_some()
+            && cell.find().is_none()
+            && history.trials.len() == 2
+            && history.lacks_figure()
+        {
             let text = format!(
                 "{} {} has no `{}` in its trials, so it doesn't decide when it is enough",
                 cell.stack.name,
@@ -189,9 +202,9 @@ impl<'a> Ledger<'a> {
         self.cells[place].failures < MAX_FAILURES
     }
 
-    /// Whether a cell can still be measured and has the metric that decides when to stop.
+    /// Whether a cell can still be measured and has the metric that decides when to stop. A search decides for itself.
     fn decides(&self, place: usize) -> bool {
-        self.is_alive(place) && !self.cells[place].lacks_figure()
+        self.is_alive(place) && !self.is_search(place) && !self.cells[place].lacks_figure()
     }
 
     fn begin_round(&mut self) {
@@ -211,14 +224,19 @@ impl<'a> Ledger<'a> {
         self.taking_part(self.survey(made, &[]).as_ref())
     }
 
-    /// The cells that the survey needs. A cell without the deciding metric takes part as long as any needed cell does, or if no
-    /// cell has that metric.
+    /// The cells that the survey needs, and the searches that go on. A cell without the deciding metric takes part as long as any
+    /// needed cell does, or if no cell has that metric. Without a survey, cells beside searches take part as long as a search goes on.
     fn taking_part(&self, survey: Option<&Survey>) -> Vec<bool> {
         let places = 0..self.cells.len();
-        let Some(survey) = survey else { return places.map(|place| self.is_alive(place)).collect() };
-        let goes_on = survey.needed.contains(&true) || !places.clone().any(|place| self.decides(place));
-        let takes_part =
-            |place: usize| survey.needed[place] || (goes_on && self.is_alive(place) && !self.decides(place));
+        let goes_on = match survey {
+            Some(survey) => survey.needed.contains(&true) || !places.clone().any(|place| self.decides(place)),
+            None => self.searches_on().unwrap_or(true),
+        };
+        let takes_part = |place: usize| match survey {
+            _ if self.is_search(place) => self.is_alive(place) && self.tries(place).is_some(),
+            Some(survey) => survey.needed[place] || (goes_on && self.is_alive(place) && !self.decides(place)),
+            None => goes_on && self.is_alive(place),
+        };
         places.map(takes_part).collect()
     }
 
@@ -257,10 +275,13 @@ impl<'a> Ledger<'a> {
         if let Some(survey) = self.survey(made, &allowances) {
             self.news.push_back(self.report(made, &survey));
             if !self.taking_part(Some(&survey)).contains(&true) {
-                let decided = (0..self.cells.len()).any(|place| self.decides(place));
+                let decided = (0..self.cells.len()).any(|place| self.decides(place) || self.is_search(place));
                 let all = Stopped::RoundsDone { rounds: self.plan.measure.rounds };
                 return Some(if decided { Stopped::Enough { rounds: made } } else { all });
             }
+        }
+        if self.question.is_none() && self.searches_on() == Some(false) {
+            return Some(Stopped::Enough { rounds: made });
         }
         let over = allowances.iter().filter(|a| a.rounds_left == 0).map(|a| a.resource).min()?;
         Some(match over {

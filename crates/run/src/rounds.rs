@@ -27,16 +27,23 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
         match ledger.next(hands.seconds()) {
             Next::Tell(event) => hands.tell(event)?,
             Next::Ended(stopped) => return Ok(stopped),
-            Next::Trial { cell, round, trial_seconds } => {
+            Next::Trial { cell, round, trial_seconds, tried } => {
                 if hands.is_cancelled() {
                     return Ok(Stopped::Interrupted);
                 }
                 let id = TrialId { cell: cell.id.clone(), round };
-                hands.tell(Event::TrialStarted { cell: id.cell.clone(), round, index: ledger.trials() })?;
+                hands.tell(Event::TrialStarted {
+                    cell: id.cell.clone(),
+                    round,
+                    index: ledger.trials(),
+                    tried,
+                })?;
                 let seed = spec::trial_seed(plan, &id);
                 let measure = Measure { trial_seconds, ..plan.measure.clone() };
-                let request = TrialRequest { id, cell: cell.clone(), measure, seed, from: None };
-                let Some(record) = hands.trial(request)? else { return Ok(Stopped::Interrupted) };
+                let cell = tried.map_or_else(|| cell.clone(), |tried| cell.at_level(tried.level));
+                let request = TrialRequest { id, cell, measure, seed, from: None };
+                let Some(mut record) = hands.trial(request)? else { return Ok(Stopped::Interrupted) };
+                record.tried = tried;
                 ledger.take(&record);
                 hands.tell(Event::TrialFinished { record: Box::new(record) })?;
             }

@@ -8,7 +8,7 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node};
 use crate::vocabulary::EXPERIMENT;
-use crate::{changes, contrast, derive, expect, matrix, measure, price, provision, value};
+use crate::{changes, contrast, derive, expect, find, matrix, measure, price, provision, value};
 use record::plan::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(crate) fn read(
     let question = question.map(|text| printable(text.trim(), 1000));
     let seed = fields.get("seed").and_then(|node| value::integer(node, 0..=MAX_SEED, &scope, problems));
     let metrics = derive::metrics(fields.get("derive"));
-    let measure = measure::read(fields.get("measure"), &metrics, &scope, problems);
+    let mut measure = measure::read(fields.get("measure"), &metrics, &scope, problems);
     let currency = fields.get("currency").and_then(|node| price::currency(node, problems));
     let matrix = matrix::read(&fields, base_dir, &scope, problems);
     let provision = provision::read(fields.get("provision"), &matrix.targets, base_dir, &scope, problems);
@@ -58,6 +58,7 @@ pub(crate) fn read(
     let prices = matrix.prices(currency);
     if let Some(cells) = &matrix.cells {
         price::check(&fields, &prices, problems);
+        find::rounds(fields.get("measure"), &mut measure, cells, problems);
         if let Some(node) = fields.get("targets") {
             changes::check(node, &matrix.targets, cells, &measure, problems);
         }

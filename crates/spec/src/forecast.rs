@@ -2,6 +2,7 @@
 
 pub(crate) mod rates;
 
+use crate::find::FEWEST_TRIALS;
 use crate::{flush, pace};
 use rates::LAYOUT_BLOCK;
 pub use rates::{
@@ -31,7 +32,8 @@ pub struct Forecast {
     pub bytes_written: u64,
     /// All rounds, regardless of the budgets.
     pub most: Takes,
-    /// The shortest run: up to the first check of `until`, or to the end of a budget before that; `None` without `until`.
+    /// The shortest run: up to the first check of `until`, to the first possible end of a search, or to the end of a budget before
+    /// that; `None` without `until` and searches.
     pub least: Option<Takes>,
     /// The budget that is used up first, if one is used up before all rounds are done.
     pub spent: Option<Spent>,
@@ -90,8 +92,10 @@ pub fn forecast(plan: &Plan) -> Forecast {
     let rounds = plan.measure.rounds;
     let most = longest.takes(f64::from(rounds));
     let spent = longest.spent(&plan.measure).filter(|spent| spent.rounds < f64::from(rounds));
-    let least = plan.measure.until.as_ref().map(|_| {
-        let first_look = f64::from(rounds.min(FIRST_LOOK));
+    let searches = plan.cells.iter().any(|cell| cell.find().is_some());
+    let fewest = if searches { FEWEST_TRIALS } else { FIRST_LOOK };
+    let least = (searches || plan.measure.until.is_some()).then(|| {
+        let first_look = f64::from(rounds.min(fewest));
         let affordable = shortest.spent(&plan.measure).map_or(first_look, |spent| spent.rounds);
         shortest.takes(first_look.min(affordable))
     });

@@ -24,6 +24,7 @@ mod expression;
 mod factor;
 mod fields;
 mod filter;
+mod find;
 mod fio_lacks;
 mod fio_option;
 mod flush;
@@ -73,6 +74,7 @@ mod zfs;
 
 pub use copy::{CopierLack, copier_lacks};
 pub use diagnostic::{Diagnostic, Diagnostics};
+pub use find::FEWEST_TRIALS;
 pub use fio_lacks::fio_lacks;
 pub use forecast::{Forecast, forecast};
 pub use load::{LoadError, Loaded, load, parse, parse_bytes};

@@ -29,6 +29,9 @@ pub(crate) fn read(
         let (Some(key), Some(node)) = (option.key(), fields.get(option.name)) else { continue };
         sound &= set(&key.field, &mut options, node, scope, problems).is_some();
     }
+    if sound {
+        crate::find::read(engine, &mut options, fields, scope, problems)?;
+    }
     if fields.get("ioengine").is_none() {
         default_ioengine(engine, options.iodepth).clone_into(&mut options.ioengine);
     }

@@ -2,6 +2,7 @@
 
 use crate::problems::Problems;
 use crate::source::Span;
+use record::find::FindBy;
 use record::knobs::KnobPlace;
 use record::plan::Cell;
 use record::stack::{Layer, Rebuild, Stack};
@@ -120,6 +121,12 @@ fn unfit(workload: &Workload) -> Option<(String, &'static str)> {
                 "but workload `{name}` verifies what this very trial laid out, and the data are laid out once"
             );
             Some((message, "leave `verify` out, or `rebuild`"))
+        }
+        Ask::Options(options) if options.find.as_ref().is_some_and(|find| find.by == FindBy::Numjobs) => {
+            let message = format!(
+                "but workload `{name}` searches by numjobs, each job has data of its own, and the data are laid out once"
+            );
+            Some((message, "leave `rebuild` out, or search by iodepth or rate_iops"))
         }
         Ask::Options(_) | Ask::JobFile { .. } => None,
     }

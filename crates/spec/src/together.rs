@@ -185,7 +185,8 @@ fn idle(options: &Options, fields: &Fields<'_>, problems: &mut Problems<'_>) {
         note("thinktime_blocks", " without `thinktime`");
         note("thinktime_spin", " without `thinktime`");
     }
-    if fields.get("rate").is_none() && fields.get("rate_iops").is_none() {
+    let searched = options.find.is_some() && options.rate_iops.is_some();
+    if fields.get("rate").is_none() && fields.get("rate_iops").is_none() && !searched {
         note("rate_process", " without `rate` or `rate_iops`");
     }
     // Where the pattern is a factor, some levels don't use some options. That is intended.

@@ -2,6 +2,7 @@
 //! they can't disagree.
 
 mod asked;
+mod find;
 mod knobs;
 mod lab_disk;
 mod layer_name;
@@ -13,6 +14,7 @@ mod workload;
 mod zfs;
 
 pub(crate) use asked::{CONTRAST, EXPECTATION};
+pub(crate) use find::{FIND, FIND_BY, FIND_LIMIT};
 pub(crate) use knobs::KNOBS;
 pub(crate) use lab_disk::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE};
 pub(crate) use layer_name::LayerName;

@@ -50,6 +50,12 @@ pub(crate) fn instance(
         };
         crate::copy::refuse(fields, name, problems)?;
     }
+    match (engine, fields.get("fio")) {
+        (Some(EngineKind::Corpus), _) => crate::find::refuse(fields, "`engine: corpus`", problems)?,
+        (Some(EngineKind::Bonnie), _) => crate::find::refuse(fields, "`engine: bonnie`", problems)?,
+        (_, Some(_)) => crate::find::refuse(fields, "a job file", problems)?,
+        _ => {}
+    }
     let (engine, ask) = match fields.get("fio") {
         _ if engine == Some(EngineKind::Corpus) => {
             let ask = crate::copy::read(fields, template.key.span, &scope, problems)?;

@@ -17,6 +17,7 @@ mod random;
 mod ratio;
 mod replicates;
 mod scaling;
+mod search;
 mod series;
 mod stop;
 
@@ -29,12 +30,17 @@ pub use history::{LevelChange, MIN_HISTORY, level_changes};
 pub use holm::{holm, holm_weighted};
 pub use location::{geometric_mean, median, trimmed_mean};
 pub use machine::machine_rounds;
-pub use ratio::{RatioEstimate, paired_ratio, paired_ratio_trimmed, unpaired_ratio, unpaired_ratio_trimmed};
+pub use ratio::{
+    RatioEstimate, answers_ratio, paired_ratio, paired_ratio_trimmed, unpaired_ratio, unpaired_ratio_trimmed,
+};
 pub use replicates::{
     Autocorrelation, Doubt, FirstRound, Outlier, Suspicion, Trend, TwoModes, autocorrelation, doubts,
     first_round, outliers, trend, two_modes,
 };
 pub use scaling::{Scaling, Step, scaling};
+pub use search::{
+    SearchAnswer, SearchNext, SearchStep, SearchTerms, SearchTrial, search_answer, search_next,
+};
 pub use series::{
     ChangePoint, Episodes, SteadyState, TrialLength, TrialPlan, TwoRates, change_points, episodes,
     mean_of_series, ramp_up, steady_state, trial_length, two_rates,

@@ -4,6 +4,7 @@
 use crate::centre::{Centre, trimmed_per_side};
 use crate::estimate::{Estimate, count, mean_t, t_quantile, trials_for_spread, usable};
 use crate::location::trimmed_mean;
+use crate::search::quantile as of_line;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A ratio with its interval: a difference of mean logarithms, and Student's t interval on it.
@@ -107,6 +108,38 @@ fn unpaired(a: &[f64], b: &[f64], trim: Option<f64>, confidence: f64) -> Option<
         log_error,
         freedom,
         ..unbounded
+    })
+}
+
+/// Returns the ratio a / b of two answers of searches (see [`crate::search_answer`]): Welch's interval as in [`unpaired_ratio`], with the
+/// standard errors of the logarithms from both intervals, and n - 2 degrees of freedom on each side, those of a line.
+///
+/// `None` when an interval is unbounded or not above 0, or rests on fewer than 3 trials, or `confidence` isn't strictly between 0 and 1.
+#[must_use]
+pub fn answers_ratio(a: &Estimate, b: &Estimate, confidence: f64) -> Option<RatioEstimate> {
+    let side = |e: &Estimate| {
+        let usable = e.low > 0.0 && e.is_bounded() && e.n >= 3;
+        let error = (e.high / e.low).ln() / 2.0 / of_line(e.confidence, e.n)?;
+        usable.then(|| (e.value.ln(), error.powi(2), count(e.n) - 2.0))
+    };
+    let ((mean_a, var_a, free_a), (mean_b, var_b, free_b)) = (side(a)?, side(b)?);
+    if !(confidence > 0.0 && confidence < 1.0) {
+        return None;
+    }
+    let (log_mean, total) = (mean_a - mean_b, var_a + var_b);
+    let parts = var_a.powi(2) / free_a + var_b.powi(2) / free_b;
+    let freedom = if parts > 0.0 { total * total / parts } else { free_a + free_b };
+    let log_error = total.sqrt();
+    let reach = quantile(0.5 + confidence / 2.0, freedom)? * log_error;
+    Some(RatioEstimate {
+        ratio: log_mean.exp(),
+        low: (log_mean - reach).exp(),
+        high: (log_mean + reach).exp(),
+        log_mean,
+        log_error,
+        confidence,
+        n: a.n.min(b.n),
+        freedom,
     })
 }
 
@@ -402,5 +435,25 @@ mod tests {
         assert!((e.low.ln() - direct.low).abs() < 1e-12);
         assert_eq!(paired_ratio_trimmed(&pairs[..9], 0.1, 0.95), paired_ratio(&pairs[..9], 0.95));
         assert_eq!(paired_ratio_trimmed(&pairs, 0.5, 0.95), None);
+    }
+
+    /// Two answers that rest on 10 trials each, ±10 %: Welch's degrees of freedom are 16 for equal errors.
+    #[test]
+    fn answers_of_searches_are_compared_by_welch() {
+        let answer = |value: f64| super::Estimate {
+            value,
+            low: value / 1.1,
+            high: value * 1.1,
+            confidence: 0.95,
+            n: 10,
+        };
+        let found = super::answers_ratio(&answer(300.0), &answer(200.0), 0.95).unwrap();
+        assert!((found.ratio - 1.5).abs() < 1e-12 && (found.freedom - 16.0).abs() < 1e-9);
+        // t(0.9875, 8) = 2.7515 (half of the error, as in a search), t(0.975, 16) = 2.120.
+        let half = 2.120 * 2.0_f64.sqrt() * 1.1_f64.ln() / 2.7515;
+        assert!((found.high.ln() - 1.5_f64.ln() - half).abs() < 1e-4, "{found:?}");
+        let open = super::Estimate { low: f64::NEG_INFINITY, ..answer(1.0) };
+        assert_eq!(super::answers_ratio(&open, &answer(1.0), 0.95), None);
+        assert_eq!(super::answers_ratio(&answer(1.0), &super::Estimate { n: 2, ..answer(1.0) }, 0.95), None);
     }
 }

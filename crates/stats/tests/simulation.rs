@@ -26,6 +26,9 @@ mod histories;
 #[path = "simulation/noise.rs"]
 mod noise;
 #[cfg(test)]
+#[path = "simulation/queue.rs"]
+mod queue;
+#[cfg(test)]
 #[path = "../src/random.rs"]
 mod random;
 #[cfg(test)]
@@ -34,6 +37,9 @@ mod replicates;
 #[cfg(test)]
 #[path = "simulation/rivals.rs"]
 mod rivals;
+#[cfg(test)]
+#[path = "simulation/search.rs"]
+mod search;
 #[cfg(test)]
 #[path = "simulation/series.rs"]
 mod series;

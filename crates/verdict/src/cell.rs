@@ -11,14 +11,15 @@ use crate::scene::Scene;
 use crate::sequential::Means;
 use crate::span::number;
 use crate::usage::rate::made_iops;
-use crate::{emulated, leaves, limit, metrics, provision};
+use crate::{emulated, leaves, limit, metrics, provision, search};
 use record::finding::{Claim, Finding, Served, Severity};
 use record::fio_option;
-use record::judged::{Asked, CellView, TrialCount};
+use record::judged::{Asked, CellView, SearchView, TrialCount};
 use record::plan::Cell;
 use record::trial::{Outcome, TrialRecord};
 use record::volume::VolumeFacts;
 use record::workload::{Ask, Workload};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A judged cell.
@@ -26,6 +27,7 @@ pub(crate) struct CellJudgement {
     pub(crate) view: CellView,
     pub(crate) findings: Vec<Finding>,
     pub(crate) rounds: CellRounds,
+    pub(crate) search: Option<SearchView>,
 }
 
 /// Judges a cell by its trials, in order of rounds.
@@ -33,10 +35,17 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let plan = input.plan;
     let (measured, failed): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
         trials.iter().partition(|t| t.outcome == Outcome::Measured && t.engine.is_some());
-    let facts: Vec<Facts<'_>> = measured.iter().filter_map(|t| Facts::of(t, cell)).collect();
+    let search = search::of(cell, &measured, plan.measure.confidence);
+    // What a search did far from its answer says nothing about the answer.
+    let counted = measured.iter().filter(|t| search.as_ref().is_none_or(|search| search::is_near(search, t)));
+    let performed: Vec<(&TrialRecord, Cow<'_, Cell>)> = counted.map(|t| (*t, performed(cell, t))).collect();
+    let facts: Vec<Facts<'_>> = performed.iter().filter_map(|(t, cell)| Facts::of(t, cell)).collect();
     let shares: Vec<Attribution> = facts.iter().map(attribute).collect();
     let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| f.trial.metrics()).collect();
-    let mut metrics = metrics::over_trials(&values, means);
+    let mut metrics = match &search {
+        Some(search) => search::metrics(cell, search),
+        None => metrics::over_trials(&values, means),
+    };
     let derived = derived::of(plan, cell, &metrics, number(facts.len()));
     metrics.extend(derived);
 
@@ -62,11 +71,13 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let mut findings = each_claim_once(seen.into_values().map(of_round));
     findings.extend(detect::wrong_content(cell, trials));
     findings.extend(detect::failed(cell, &failed, measured.len()));
-    findings.extend(course::within(cell, &facts, &plan.measure));
+    // The trials of a search are no repetitions.
+    let repeated: &[Facts<'_>] = if search.is_some() { &[] } else { &facts };
+    findings.extend(course::within(cell, repeated, &plan.measure));
     findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
     findings.extend(provision::findings(cell, number(measured.len()), input));
 
-    let rounds = CellRounds::of(plan, cell, &facts, &shares, &metrics);
+    let rounds = CellRounds::of(plan, cell, repeated, &shares, &metrics);
     let view = CellView {
         limited_by: limit::over_trials(limits),
         model: None,
@@ -85,10 +96,14 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         trials: TrialCount {
             done: number(measured.len()),
             failed: number(failed.len()),
-            // With `measure: until`, the planned number is the number that was needed.
-            planned: if plan.measure.until.is_some() { number(trials.len()) } else { plan.measure.rounds },
+            // With `measure: until`, and in a search, the planned number is the number that was needed.
+            planned: if plan.measure.until.is_some() || search.is_some() {
+                number(trials.len())
+            } else {
+                plan.measure.rounds
+            },
         },
-        rounds: facts.iter().map(|f| f.trial.id.round).collect(),
+        rounds: repeated.iter().map(|f| f.trial.id.round).collect(),
         void: findings.iter().any(|f| f.severity == Severity::Void && f.claim != Claim::TrialsFailed),
         metrics,
         too_fast: too_fast(&facts),
@@ -98,7 +113,12 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         verified: detect::checked(trials),
         engines: trials.iter().filter_map(|t| Some(t.engine.as_ref()?.engine.clone())).collect(),
     };
-    CellJudgement { view, findings, rounds }
+    CellJudgement { view, findings, rounds, search }
+}
+
+/// The cell as a trial performed it.
+fn performed<'a>(cell: &'a Cell, trial: &TrialRecord) -> Cow<'a, Cell> {
+    if cell.find().is_some() { Cow::Owned(cell.of_trial(trial)) } else { Cow::Borrowed(cell) }
 }
 
 /// The number of trials in which each metric was too fast to be measured.

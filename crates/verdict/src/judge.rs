@@ -31,15 +31,17 @@ pub fn judge(input: &Input<'_>) -> RunView {
     let mut cells = Vec::new();
     let mut findings = Vec::new();
     let mut rounds = Vec::new();
+    let mut searches = Vec::new();
     for planned in &plan.cells {
         let trials = by_cell.remove(&planned.id).unwrap_or_default();
         let trials = sequential::without_pilots(plan, trials);
         let means = Means::of(plan, input.stopped, made, &trials);
-        let CellJudgement { view, findings: found, rounds: own } =
+        let CellJudgement { view, findings: found, rounds: own, search } =
             cell::judge(planned, &trials, input, &means);
         cells.push(view);
         findings.extend(found);
         rounds.push(own);
+        searches.extend(search);
     }
     limit::resolve(plan, &mut cells);
     findings.extend(course::over_rounds(&rounds, &plan.measure));
@@ -70,6 +72,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         contrasts,
         sweeps,
         effects,
+        searches,
         stopped: input.stopped.clone(),
         environment: input.environment.clone(),
         emulated: emulated::guests(input),

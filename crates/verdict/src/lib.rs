@@ -54,6 +54,7 @@ mod rounds_tests;
 #[cfg(test)]
 mod run_tests;
 mod scene;
+mod search;
 mod sequential;
 mod shares;
 mod span;

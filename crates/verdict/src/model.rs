@@ -43,7 +43,8 @@ pub(crate) fn apply(input: &Input<'_>, cells: &mut [CellView], found: &[Finding]
 }
 
 fn model(planned: &Cell, cell: &CellView, input: &Input<'_>, cells: &[CellView]) -> Option<ModelView> {
-    let load = Load::of(&planned.workload)?;
+    // A search is limited by its latency, not by what the volumes deliver.
+    let load = Load::of(&planned.workload).filter(|_| planned.find().is_none())?;
     let stacking = Stacking::of(&planned.stack, &load)?;
     let of = headline(input.plan, cell);
     let metric = cell.metrics.get(of)?;

@@ -3,12 +3,13 @@
 use crate::bins;
 use crate::figures::percent;
 use crate::too_few;
-use record::judged::{CellView, RatioView, Relation};
+use record::judged::{CellView, Metric, RatioView, Relation};
 use record::metric::{Resolution, info};
 use record::plan::Measure;
 use record::quantity::ratios;
 use stats::{
-    RatioEstimate, holm, paired_ratio, paired_ratio_trimmed, unpaired_ratio, unpaired_ratio_trimmed,
+    Estimate, RatioEstimate, answers_ratio, holm, paired_ratio, paired_ratio_trimmed, unpaired_ratio,
+    unpaired_ratio_trimmed,
 };
 
 /// The share of the error for comparisons in a run under a stop rule, since its end depends on the data. The stop rule itself uses 0.6
@@ -94,11 +95,16 @@ pub(crate) enum Figures {
     Paired(Vec<(f64, f64)>),
     /// Figures of different runs.
     Apart(Vec<f64>, Vec<f64>),
+    /// Answers of searches: their trials have different levels, so they can't be paired.
+    Found(Estimate, Estimate),
 }
 
 impl Rivals {
     /// Pairs two cells of one run, round by round. `seconds`: the measured time of its trials. Leaves out rounds without one of the cells.
     pub(crate) fn paired(a: &CellView, b: &CellView, metric: &str, seconds: f64) -> Self {
+        if let Some(found) = Self::found(a, b, metric) {
+            return found;
+        }
         let rounds = |cell| by_round(cell, metric).unwrap_or_default();
         let pairs = rounds(a).into_iter().zip(rounds(b)).filter_map(|(a, b)| Some((a?, b?))).collect();
         Self { figures: Figures::Paired(pairs), resolution: resolution(a, b, metric, (seconds, seconds)) }
@@ -106,8 +112,27 @@ impl Rivals {
 
     /// Takes two cells of different runs. `seconds`: the measured times of their trials.
     pub(crate) fn apart(a: &CellView, b: &CellView, metric: &str, seconds: (f64, f64)) -> Self {
+        if let Some(found) = Self::found(a, b, metric) {
+            return found;
+        }
         let values = |c: &CellView| c.metrics.get(metric).map(|m| m.values.clone()).unwrap_or_default();
         Self { figures: Figures::Apart(values(a), values(b)), resolution: resolution(a, b, metric, seconds) }
+    }
+
+    /// Takes the answers of two searches; `None` if the cells are none.
+    fn found(a: &CellView, b: &CellView, metric: &str) -> Option<Self> {
+        let answer = |cell: &CellView| {
+            let metric = cell.metrics.get(metric).filter(|metric| metric.values.is_empty())?;
+            let Metric { estimate: value, low, high, confidence, n, .. } = metric;
+            Some(Estimate {
+                value: *value,
+                low: (*low)?,
+                high: (*high)?,
+                confidence: *confidence,
+                n: *n as usize,
+            })
+        };
+        Some(Self { figures: Figures::Found(answer(a)?, answer(b)?), resolution: 0.0 })
     }
 
     /// Pairs the geometric means of two groups of cells, round by round. Leaves out rounds without one of the cells.
@@ -125,6 +150,7 @@ impl Rivals {
             (Figures::Paired(pairs), None) => paired_ratio(pairs, level.each),
             (Figures::Apart(a, b), Some(share)) => unpaired_ratio_trimmed(a, b, share, level.each),
             (Figures::Apart(a, b), None) => unpaired_ratio(a, b, level.each),
+            (Figures::Found(a, b), _) => answers_ratio(a, b, level.each),
         }
     }
 }

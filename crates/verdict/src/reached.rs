@@ -58,7 +58,9 @@ fn survey(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>, mad
             let trials = by_cell.get(&cell.id).cloned().unwrap_or_default();
             for trial in without_pilots(plan, trials) {
                 let measured = trial.engine.is_some() && trial.outcome == Outcome::Measured;
-                if let (true, Some(place)) = (measured, rounds.get_mut(trial.id.round as usize)) {
+                if let (true, Some(place)) =
+                    (measured && cell.find().is_none(), rounds.get_mut(trial.id.round as usize))
+                {
                     *place = plan.figure(cell, trial);
                 }
             }
@@ -76,7 +78,10 @@ fn survey(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord>>, mad
     let decides = |place: usize| {
         let has_figure = figures[place].iter().any(Option::is_some);
         let trials = plan.cells.get(place).and_then(|cell| by_cell.get(&cell.id));
-        has_figure || !trials.is_some_and(|trials| trials.iter().any(|t| t.outcome == Outcome::Measured))
+        let is_search = plan.cells.get(place).is_some_and(|cell| cell.find().is_some());
+        !is_search
+            && (has_figure
+                || !trials.is_some_and(|trials| trials.iter().any(|t| t.outcome == Outcome::Measured)))
     };
     let matters = |survey: Survey| {
         let asked = survey.matters.into_iter().filter(|m| decides(m.a) && m.b.is_none_or(decides));

@@ -13,6 +13,7 @@ use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
 use record::fio_option::differing;
+use record::find::{Find, FindBy};
 use record::lvm::Resync;
 use record::plan::{Plan, Prices};
 use record::printable::Shown as _;
@@ -334,14 +335,17 @@ const IN_WORDS: [&str; 21] = [
 ];
 
 fn options_in_words(options: &Options) -> Vec<String> {
+    let by = options.find.as_ref().map(|find| find.by);
     let mix = if options.rw.reads() && options.rw.writes() {
         format!(" {}/{}", options.rwmixread, 100 - options.rwmixread.min(100))
     } else {
         String::new()
     };
-    let mut words =
-        vec![format!("{}{mix}", options.rw.name()), sizes(options), format!("depth {}", options.iodepth)];
-    if options.numjobs > 1 {
+    let mut words = vec![format!("{}{mix}", options.rw.name()), sizes(options)];
+    if by != Some(FindBy::Iodepth) {
+        words.push(format!("depth {}", options.iodepth));
+    }
+    if options.numjobs > 1 && by != Some(FindBy::Numjobs) {
         words.push(format!("{} jobs", options.numjobs));
     }
     words.push(format!("{} of data", Bytes(options.size_bytes)));
@@ -351,7 +355,21 @@ fn options_in_words(options: &Options) -> Vec<String> {
     let said = |name: &str| IN_WORDS.contains(&name);
     let rest = differing(options).into_iter().filter(|(name, _)| !said(name));
     words.extend(rest.map(|(name, value)| format!("{name}={value}")));
+    words.extend(options.find.as_ref().map(find_in_words));
     words
+}
+
+/// `search: most iops while read_lat_p99 <= 10ms, by rate_iops from 1 to 10000000, within 5 %`.
+fn find_in_words(find: &Find) -> String {
+    format!(
+        "search: most {} while {}, by {} from {} to {}, within {} %",
+        find.most,
+        find.limits_in_words(),
+        find.by.name(),
+        find.from,
+        find.to,
+        find.within * 100.0
+    )
 }
 
 fn sizes(options: &Options) -> String {
@@ -374,7 +392,9 @@ fn place_in_words(options: &Options) -> impl Iterator<Item = String> {
 }
 
 fn pace_in_words(options: &Options) -> impl Iterator<Item = String> {
-    let (iops, bytes) = (options.rate_iops, options.rate_bytes_per_second);
+    let searched = options.find.as_ref().is_some_and(|find| find.by == FindBy::RateIops);
+    let iops = options.rate_iops.filter(|_| !searched);
+    let bytes = options.rate_bytes_per_second;
     let seconds = |ms: u64| Seconds(Duration::from_millis(ms).as_secs_f64());
     let durable = match options.sync {
         SyncMode::None => None,

@@ -43,10 +43,10 @@ impl Lines {
                 "volumes ready: {}",
                 volumes.iter().map(|v| v.name.as_str()).collect::<Vec<_>>().join(", ")
             )),
-            Event::TrialStarted { cell, round, .. } => {
+            Event::TrialStarted { cell, round, tried, .. } => {
                 self.trial_begun = now;
-                let name = self.tracker.name(cell);
-                Some(format!("trial {}/{total}: {name}, round {}", finished + 1, round + 1))
+                let (name, tries) = (self.tracker.name(cell), self.tracker.tries(cell, *tried));
+                Some(format!("trial {}/{total}: {name}{tries}, round {}", finished + 1, round + 1))
             }
             Event::TrialFinished { record } => {
                 let took = Seconds(now.duration_since(self.trial_begun).as_secs_f64());

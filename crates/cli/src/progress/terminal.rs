@@ -37,9 +37,10 @@ impl Bar {
             Event::Warning { text } => self.say(&format!("warning: {text}")),
             Event::LengthChosen { .. } => self.say(&Tracker::length(event).unwrap_or_default()),
             Event::TrialFinished { record } => {
-                let name = self.tracker.name(&record.id.cell);
-                let round = record.id.round + 1;
-                self.say(&format!("{finished}/{total} {name}, round {round}: {}", found(record)));
+                let id = &record.id;
+                let (name, tries) = (self.tracker.name(&id.cell), self.tracker.tries(&id.cell, record.tried));
+                let round = id.round + 1;
+                self.say(&format!("{finished}/{total} {name}{tries}, round {round}: {}", found(record)));
             }
             _ => {}
         }

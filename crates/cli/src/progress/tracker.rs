@@ -1,6 +1,7 @@
 //! A run's progress, derived from its events. Pure; the caller passes the time in.
 
 use record::event::Event;
+use record::find::{FindBy, Tried};
 use record::id::CellId;
 use record::plan::{Goal, Plan};
 use record::quantity::{Bytes, Seconds};
@@ -11,6 +12,8 @@ use std::time::Instant;
 /// A run's progress.
 pub(crate) struct Tracker {
     names: BTreeMap<CellId, String>,
+    /// The options that searches vary.
+    searches: BTreeMap<CellId, FindBy>,
     rounds: u32,
     total: u64,
     finished: u64,
@@ -35,6 +38,7 @@ impl Tracker {
         let name = |cell: &record::plan::Cell| format!("{} {}", cell.stack.name, cell.workload.name);
         Self {
             names: plan.cells.iter().map(|cell| (cell.id.clone(), name(cell))).collect(),
+            searches: plan.cells.iter().filter_map(|cell| Some((cell.id.clone(), cell.find()?.by))).collect(),
             rounds: plan.measure.rounds,
             total: plan.cells.len() as u64 * u64::from(plan.measure.rounds),
             finished: done,
@@ -124,7 +128,15 @@ impl Tracker {
 
     /// Whether the number of trials is only a maximum.
     pub(crate) fn stops_when_enough(&self) -> bool {
-        self.asked.is_some()
+        self.asked.is_some() || !self.searches.is_empty()
+    }
+
+    /// The level that a search tries, and why: ` at rate_iops 1200 (near the estimate)`; empty for other cells.
+    pub(crate) fn tries(&self, cell: &CellId, tried: Option<Tried>) -> String {
+        let said = self.searches.get(cell).zip(tried);
+        said.map_or_else(String::new, |(by, tried)| {
+            format!(" at {} {} ({})", by.name(), tried.level, tried.why.words())
+        })
     }
 
     /// The state after the last round, in words; only for a run with `measure: until`.

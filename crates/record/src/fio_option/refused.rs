@@ -12,6 +12,9 @@ const NETWORK: &str = "it would use the network";
 const RIGHTS: &str = "it would change users, cgroups or the machine's settings, without an undo";
 const RECORD: &str = "it would take away figures that the record needs, or give them another unit";
 
+const SEARCH: &str = "fio would change the depth while it measures; a workload's `find` searches the most load within a limit of \
+                      latency, with an interval (docs/how-to/latency-limit.md)";
+
 pub(super) const REFUSED: &[FioOption] = &[
     refused("filename_format", ELSEWHERE),
     refused("unique_filename", ELSEWHERE),
@@ -81,6 +84,10 @@ pub(super) const REFUSED: &[FioOption] = &[
     refused("steadystate", TIME),
     refused("steadystate_duration", TIME),
     refused("steadystate_ramp_time", TIME),
+    refused("latency_target", SEARCH),
+    refused("latency_window", SEARCH),
+    refused("latency_percentile", SEARCH),
+    refused("latency_run", SEARCH),
     refused("disable_lat", RECORD),
     refused("disable_clat", RECORD),
     refused("disable_slat", RECORD),

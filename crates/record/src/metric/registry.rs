@@ -141,6 +141,12 @@ impl MetricInfo {
         }
     }
 
+    /// Whether a load of this pattern has it; `true` for metrics without a direction.
+    #[must_use]
+    pub fn is_of(&self, rw: Rw) -> bool {
+        self.side().is_none_or(|side| side.is_done_by(rw))
+    }
+
     /// The direction of the I/O that it is about; `None`: all I/O, or none.
     #[must_use]
     pub fn side(&self) -> Option<Side> {

@@ -1,10 +1,12 @@
 //! A trial's summary: what the ledger needs to decide what comes next.
 
 use super::course::{Course, course, float};
+use super::told::told;
 use record::counter::Sample;
 use record::plan::{Cell, Plan};
 use record::trial::{EngineOutput, Outcome, TrialRecord, TrialStep};
 use record::workload::Layout;
+use stats::SearchTrial;
 
 /// A trial's summary.
 #[derive(Debug, Clone)]
@@ -21,6 +23,8 @@ pub(crate) struct Seen {
     pub(crate) laid_out_bytes: f64,
     /// Bytes that its load wrote, ramp included.
     pub(crate) load_bytes: f64,
+    /// What it tells its cell's search.
+    pub(crate) searched: Option<SearchTrial>,
     /// Its rate over time; only for trials that may choose the length of later ones.
     pub(crate) course: Option<Course>,
 }
@@ -32,12 +36,16 @@ impl Seen {
         let chooses = plan.measure.max_trial_seconds.is_some() && record.id.round < record::pilot::ROUNDS;
         Self {
             measured: measured.is_some(),
-            figure: measured.and_then(|_| plan.figure(cell, record)),
+            // The trials of a search have different levels, so their figures are no repetitions.
+            figure: measured.filter(|_| cell.find().is_none()).and_then(|_| plan.figure(cell, record)),
             seconds: record.steps.iter().map(|step| step.seconds).sum(),
             window_seconds: engine.map_or(0.0, |engine| engine.window.seconds()),
             laid_out_bytes: laid_out(cell, record),
             load_bytes: on_devices(record).or_else(|| engine.map(|e| by_engine(plan, e))).unwrap_or(0.0),
-            course: measured.filter(|_| chooses).and_then(|engine| course(record, engine)),
+            searched: told(cell, record),
+            course: measured
+                .filter(|_| chooses && cell.find().is_none())
+                .and_then(|engine| course(record, engine)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The keys of a workload, and the words for some of them.
 
+use super::find::FIND;
 use super::shape::{Key, Shape, Table, key};
 use record::fio_option::{Field, FioOption, KEYS, SYNC_WORDS, VERIFY_WORDS};
 
@@ -42,6 +43,11 @@ const BEFORE: &[Key] = &[
 /// Keys besides fio's options.
 const AFTER: &[Key] = &[
     key("fio_options", Shape::MapOf(&Shape::Text), "Any other fio option, handed over as it is"),
+    key(
+        "find",
+        Shape::Map(&FIND),
+        "Search the most load within limits: { most: iops, while: { read_lat_p99: { at_most: 10ms } }, by: rate_iops }",
+    ),
     key("fio", Shape::Text, "Your own fio job file instead of the options above, relative to this file"),
     key("layout", Shape::Choice(LAYOUTS), "How the data is laid out before the trial (default: written)"),
     key("cache", Shape::Choice(CACHES), "What the page cache holds when the trial begins (default: cold)"),

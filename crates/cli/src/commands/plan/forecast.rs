@@ -4,6 +4,7 @@ use record::plan::{Goal, Measure, Plan, Until};
 use record::quantity::{Bytes, Seconds};
 use report::money;
 use serde_json::{Value, json};
+use spec::FEWEST_TRIALS;
 use spec::forecast::{Budget, FIRST_LOOK, Spent, Takes};
 
 /// The forecast as JSON.
@@ -45,12 +46,25 @@ pub(super) fn view(plan: &Plan) -> report::Forecast {
     report::Forecast {
         least: forecast.least.as_ref().map(takes),
         most: takes(&forecast.most),
-        until: plan.measure.until.as_ref().map(|until| until_in_words(until, &plan.measure)),
+        until: until(plan),
         spent: forecast.spent.map(|spent| spent_in_words(spent, plan)),
         currency: plan.prices.currency.clone(),
         space_bytes: forecast.space_bytes,
         needs_root: forecast.needs_root,
     }
+}
+
+/// The rules by which the run ends before its last round.
+fn until(plan: &Plan) -> Option<String> {
+    let searches = plan.cells.iter().any(|cell| cell.find().is_some()).then(|| {
+        format!(
+            "until every search is as exact as asked ({} % confidence); a search usually takes {FEWEST_TRIALS} to 20 trials",
+            percent(plan.measure.confidence)
+        )
+    });
+    let goal = plan.measure.until.as_ref().map(|until| until_in_words(until, &plan.measure));
+    let both: Vec<String> = [goal, searches].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join("; and "))
 }
 
 fn takes(takes: &Takes) -> report::Takes {

@@ -42,7 +42,7 @@ fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
 }
 
 fn started(cell: &str, round: u32) -> Event {
-    Event::TrialStarted { cell: CellId(cell.to_owned()), round, index: 0 }
+    Event::TrialStarted { cell: CellId(cell.to_owned()), round, index: 0, tried: None }
 }
 
 fn finished() -> Event {

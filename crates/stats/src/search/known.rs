@@ -1,0 +1,46 @@
+//! What the trials of a search tell before any line is drawn.
+
+use super::fit::{Point, falls_behind};
+use super::trial::{SearchTerms, SearchTrial};
+
+/// How often the lowest level must break the limit, or the highest one keep it, with no trial that says otherwise, before the search ends there.
+const AGREEING: usize = 3;
+
+/// Trials that tell both what is needed of them, and the lowest level that can be tried.
+pub(super) struct Known {
+    pub(super) points: Vec<Point>,
+    pub(super) from: f64,
+}
+
+impl Known {
+    /// Levels at which a trial had too few samples, although it reached the level, are too low: the search goes on above them.
+    pub(super) fn of(trials: &[SearchTrial], terms: &SearchTerms) -> Self {
+        let too_low = trials.iter().filter(|trial| trial.ratio.is_none() && !falls_behind(trial));
+        let too_low = too_low.map(|trial| trial.level);
+        let from = too_low.map(|level| 2.0 * level).fold(terms.from, f64::max).min(terms.to);
+        Self { points: trials.iter().filter_map(Point::of).collect(), from }
+    }
+
+    fn broken(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(|point| point.is_broken())
+    }
+
+    fn kept(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(|point| !point.is_broken())
+    }
+
+    /// The lowest level that broke the limit, or that a load reached which fell behind.
+    pub(super) fn lowest_broken(&self) -> Option<f64> {
+        self.broken().map(|point| point.level).min_by(f64::total_cmp)
+    }
+
+    /// The highest level that kept the limit.
+    pub(super) fn highest_kept(&self) -> Option<f64> {
+        self.kept().map(|point| point.level).max_by(f64::total_cmp)
+    }
+
+    /// Whether a level was tried often enough; the caller knows that its trials agree.
+    pub(super) fn is_settled(&self, at: f64) -> bool {
+        self.points.iter().filter(|point| point.asked.total_cmp(&at).is_eq()).count() >= AGREEING
+    }
+}
