@@ -24,6 +24,7 @@ pub(crate) mod show;
 pub(crate) mod undo;
 
 mod experiment;
+mod job_file;
 mod judged;
 mod session;
 mod under;

@@ -13,6 +13,7 @@ pub mod log;
 mod mixed;
 mod output;
 mod perform;
+mod phases;
 mod read_back;
 mod series;
 mod times;

@@ -22,7 +22,7 @@ impl FormatVersion {
     /// * 1.3: layers lvm and md; volumes beside a stack's main ones; settings of the kernel; targets of a plan, machines of several
     ///   targets, disks of lab guests; ZFS pools and ARC; copies of a corpus and runs of Bonnie++; persistent stacks; counters of
     ///   LVM caches, when caches are attached and detached; NFS on one machine or between two targets, with the server's samples
-    ///   and clock; provisioning; contrasts.
+    ///   and clock; provisioning; contrasts; phases of job files.
     pub const RECORD: Self = Self { major: 1, minor: 3 };
 
     /// Whether a reader of version `self` understands the output of a writer of version `written`.

@@ -8,6 +8,7 @@ use crate::footer;
 use crate::index::Index;
 use crate::leaves::leaves;
 use crate::measured::{in_common, measured, table};
+use crate::phases::phases;
 use record::judged::{Reached, RunView};
 
 /// The document of a run: the question, the table and its figures, the answer, the caveats, and how it was measured.
@@ -17,6 +18,7 @@ pub fn result(view: &RunView) -> Document {
     let (body, shown) = measured(&index);
     let mut document = Document::new(view.experiment.as_str(), under(&index));
     document.blocks.push(Block::Table(table(&index, &body)));
+    document.blocks.extend(phases(&index));
     document.blocks.extend(figures(&index, &body).into_iter().map(Block::DotPlot));
     let answers = answers(view);
     if !answers.is_empty() {

@@ -11,7 +11,7 @@ use crate::scene::Scene;
 use crate::sequential::Means;
 use crate::span::number;
 use crate::usage::rate::made_iops;
-use crate::{emulated, leaves, limit, metrics, provision};
+use crate::{emulated, leaves, limit, metrics, phases, provision};
 use record::finding::{Claim, Finding, Served, Severity};
 use record::judged::{Asked, CellView, TrialCount};
 use record::plan::Cell;
@@ -70,6 +70,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         limited_by: limit::over_trials(limits),
         model: None,
         leaves: leaves::of_cell(&facts),
+        phases: phases::of_cell(&facts, means),
         id: cell.id.clone(),
         target: cell.target.clone(),
         stack: cell.stack.name.clone(),
