@@ -22,3 +22,4 @@ mod verify;
 mod version;
 
 pub use perform::FioEngine;
+pub use userfile::as_run;

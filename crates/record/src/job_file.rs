@@ -2,11 +2,13 @@
 //!
 //! A line may be blank, a section head, or an option. As in fio, a `#` or `;` anywhere in a line begins a comment.
 
+mod fit;
 mod phase;
 mod place;
 mod size;
 mod text;
 
+pub use fit::{On, first_unfit, unfit};
 pub use phase::phases;
 pub use place::{Names, Placed, Room, files, resolve};
 pub use size::{Size, seconds};

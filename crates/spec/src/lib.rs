@@ -71,6 +71,7 @@ mod volume;
 mod workload;
 mod zfs;
 
+pub use cell::on_device;
 pub use copy::{CopierLack, copier_lacks};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use fio_lacks::fio_lacks;

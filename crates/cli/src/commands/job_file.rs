@@ -1,11 +1,11 @@
 //! An experiment made of a fio job file and a place: `run my.fio --on DIR|DISK`, `new --from my.fio`.
 
 use crate::exit::Failure;
-use record::job_file::variables;
+use record::job_file::{Wrong, read, variables};
 use record::printable::Shown as _;
 use record::quantity::Bytes;
 use spec::{LoadError, Loaded};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -119,7 +119,9 @@ pub(super) fn yaml(file: &Path, fio: &str, place: &Place, size: Option<&str>) ->
     if *place == Place::Asked {
         parameters.push_str("  dir: { help: \"a directory on the storage in question\" }\n");
     }
-    for variable in variables(&text) {
+    // The words of a shell script are no variables: its first line is refused below.
+    let script = read(&text).wrong.iter().any(|(_, wrong)| *wrong == Wrong::NoSection);
+    for variable in if script { BTreeSet::new() } else { variables(&text) } {
         // Writing to a String can't fail.
         let _ = writeln!(parameters, "  {variable}: {{ help: \"fills ${{{variable}}} in the job file\" }}");
     }

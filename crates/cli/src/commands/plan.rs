@@ -7,6 +7,7 @@ use crate::args::PlanArgs;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::{output, page};
+use device::Place;
 use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
@@ -44,8 +45,24 @@ fn document(plan: &Plan) -> serde_json::Value {
         "plan": plan,
         "forecast": forecast::document(&spec::forecast(plan)),
         "order": order,
+        "jobs_as_run": jobs_as_run(plan),
         "remarks": under::remarks(plan),
     })
+}
+
+/// The job files as fio gets them, by cell, with names in capitals for the places that a run makes.
+fn jobs_as_run(plan: &Plan) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for cell in plan.cells.iter().filter(|cell| cell.workload.engine == EngineKind::Fio) {
+        let Ask::JobFile { text, size_bytes, .. } = &cell.workload.ask else { continue };
+        let place = match spec::on_device(&cell.stack) {
+            true => Place::Block("/dev/DEVICE".into()),
+            false => Place::Directory("/DIRECTORY".into()),
+        };
+        let job = engine::fio::as_run(text, &place, *size_bytes, plan.measure.trial_seconds);
+        all.insert(cell.id.to_string(), job.unwrap_or_else(|why| format!("# a run refuses this: {why}\n")));
+    }
+    all
 }
 
 fn view(plan: &Plan) -> PlanView {

@@ -7,6 +7,7 @@ use record::fio_option::{Access, IOENGINES, find, refused_value};
 pub(crate) fn reason(name: &str, value: &str) -> Option<String> {
     match find(name).map(|option| option.access) {
         Some(Access::Refused(why)) => return Some(format!("the option {name} can't be set: {why}")),
+        Some(Access::Alias(alias)) if alias.minus_from.is_none() => return reason(alias.of, value),
         Some(Access::Key(_)) if name == "ioengine" => return ioengine(value),
         Some(_) => {}
         None => {

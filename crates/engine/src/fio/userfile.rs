@@ -10,7 +10,9 @@ use crate::data::device_bytes;
 use device::Place;
 use record::effective::FLUSHING_ENDS;
 use record::fio_option::{Access, find};
-use record::job_file::{self, InForce, Placed, Room, effective, phases, resolve, seconds};
+use record::job_file::{
+    self, InForce, On, Placed, Room, effective, is_untimed, phases, resolve, seconds, unfit,
+};
 use std::collections::BTreeMap;
 
 mod block;
@@ -45,6 +47,10 @@ struct UserJob {
     effective: Section,
     placed: Placed,
     phase: usize,
+    /// Whether it says nothing about its duration.
+    untimed: bool,
+    /// What fio can't do of it on files, and on a device.
+    unfit: [Option<String>; 2],
 }
 
 /// A job with the part of its files that it uses.
@@ -58,20 +64,43 @@ struct Sized<'a> {
 /// # Errors
 /// The reason as text: what can't be parsed, or what would make fio leave the device or file system.
 pub(super) fn rewrite(job: &Job<'_>, text: &str, size_bytes: u64) -> Result<Rewritten, String> {
+    let place = job.ground.place();
+    let room = match place {
+        Place::Directory(_) => size_bytes,
+        Place::Block(device) => device_bytes(device).map_err(|error| error.to_string())?.min(size_bytes),
+    };
+    for_place(text, place, room, Trial { seconds: job.trial_seconds, seed: job.seed })
+}
+
+/// The job file as fio gets it in a trial of `trial_seconds`, for a place that need not exist. A trial has a seed of its own.
+///
+/// # Errors
+/// The reason as text: what fio can't do there, or what would make fio leave the device or file system.
+pub fn as_run(text: &str, place: &Place, size_bytes: u64, trial_seconds: f64) -> Result<String, String> {
+    let trial = Trial { seconds: trial_seconds, seed: 0 };
+    Ok(for_place(text, place, size_bytes, trial)?.run.to_string())
+}
+
+/// What a trial adds to a job file.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    seconds: f64,
+    seed: u64,
+}
+
+fn for_place(text: &str, place: &Place, room: u64, trial: Trial) -> Result<Rewritten, String> {
     let jobs = jobs(text)?;
     if jobs.is_empty() {
         return Err("the job file has no job section".to_owned());
     }
-    let mut rewritten = match job.ground.place() {
-        Place::Directory(directory) => directory::in_directory(&sized(&jobs, size_bytes)?, directory)?,
-        Place::Block(device) => {
-            let room = device_bytes(device).map_err(|error| error.to_string())?.min(size_bytes);
-            block::on_device(&sized(&jobs, room)?, device, job.seed)?
-        }
+    let sized = sized(&jobs, room)?;
+    let mut rewritten = match place {
+        Place::Directory(directory) => directory::in_directory(&sized, directory)?,
+        Place::Block(device) => block::on_device(&sized, device, trial.seed)?,
     };
     for (user, section) in jobs.iter().zip(rewritten.run.sections.iter_mut()) {
-        time(job, user, section, &mut rewritten.asked, &mut rewritten.expected_seconds);
-        seed(job, user, section);
+        time(trial.seconds, user, section, &mut rewritten.asked, &mut rewritten.expected_seconds);
+        seed(trial.seed, user, section);
     }
     for user in &jobs {
         rewritten.phases.resize_with(rewritten.phases.len().max(user.phase + 1), Vec::new);
@@ -81,6 +110,13 @@ pub(super) fn rewrite(job: &Job<'_>, text: &str, size_bytes: u64) -> Result<Rewr
     }
     rewritten.run.sections.insert(0, head(false));
     Ok(rewritten)
+}
+
+/// Refuses what fio can't do of a job there.
+fn fits(job: &UserJob, on: On) -> Result<(), String> {
+    let [on_files, on_device] = &job.unfit;
+    let why = if on == On::Files { on_files } else { on_device };
+    why.as_ref().map_or(Ok(()), |why| Err(format!("section [{}]: {why}", job.section.name)))
 }
 
 /// The jobs, each with the part of its files that it uses.
@@ -144,12 +180,14 @@ fn is_ours(name: &str) -> bool {
 fn user_job((section, options): (&job_file::Section, InForce<'_>), phase: usize) -> Result<UserJob, String> {
     let placed =
         Placed::of(section, &options).map_err(|(_, why)| format!("section [{}]: {why}", section.name))?;
+    let untimed = is_untimed(&options);
+    let unfit = [On::Files, On::Device].map(|on| unfit(&options, &placed, on).map(|(_, why)| why));
     let mut effective = Section::new(&section.name);
     effective.options =
         options.into_iter().map(|(name, given)| (name.to_owned(), given.value.clone())).collect();
     let mut own = effective.clone();
     own.options.retain(|(name, _)| !is_ours(name));
-    Ok(UserJob { section: own, effective, placed, phase })
+    Ok(UserJob { section: own, effective, placed, phase, untimed, unfit })
 }
 
 /// Makes names distinct, since fio's report identifies jobs only by their section's name.
@@ -166,7 +204,7 @@ fn distinct_names(jobs: &mut [UserJob]) {
 
 /// The file's own times; the trial's where it sets none.
 fn time(
-    job: &Job<'_>,
+    trial_seconds: f64,
     user: &UserJob,
     section: &mut Section,
     asked: &mut BTreeMap<String, Asked>,
@@ -174,12 +212,12 @@ fn time(
 ) {
     let said = |name: &str| user.effective.get(name).and_then(seconds);
     let runtime = said("runtime").filter(|s| *s > 0.0);
-    let seconds = runtime.unwrap_or(job.trial_seconds);
+    let seconds = runtime.unwrap_or(trial_seconds);
     // No ramp except its own: sections may run one after another, and then the devices' counters can't separate the ramps.
     let ramp = said("ramp_time").unwrap_or(0.0);
     if runtime.is_none() {
-        // The file's own `time_based` counts; the plan notes when it is missing.
-        if user.effective.get("time_based").is_none() {
+        // The file's own `time_based` or amount of I/O counts; the plan notes when both are missing.
+        if user.untimed {
             section.flag("time_based", true);
         }
         section.set("runtime", jobfile::milliseconds(seconds));
@@ -191,10 +229,10 @@ fn time(
 }
 
 /// Sets a seed per trial, unless the file sets its own offsets.
-fn seed(job: &Job<'_>, user: &UserJob, section: &mut Section) {
+fn seed(seed: u64, user: &UserJob, section: &mut Section) {
     if ["randrepeat", "randseed", "allrandrepeat"].iter().all(|name| user.effective.get(name).is_none()) {
         section.flag("randrepeat", false);
-        section.set("randseed", jobfile::fio_seed(job.seed));
+        section.set("randseed", jobfile::fio_seed(seed));
     }
 }
 

@@ -1,9 +1,10 @@
 //! A job file on a block device: each file that the user names, or that fio would generate, becomes a span of the device.
 
-use super::{Rewritten, Sized, UserJob, laid_out};
+use super::{Rewritten, Sized, UserJob, fits, laid_out};
 use crate::fio::ini::{Ini, Section, escape};
 use crate::fio::jobfile;
 use crate::regions::writable;
+use record::job_file::On;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -63,10 +64,7 @@ pub(super) fn on_device(jobs: &[Sized<'_>], device: &Path, seed: u64) -> Result<
 
 fn extent(index: usize, Sized { job, room }: &Sized<'_>) -> Result<Extent, String> {
     let refuse = |why: &str| format!("section [{}]: {why}", job.section.name);
-    let many = job.placed.nrfiles > 1 || job.effective.get("filesize").is_some();
-    if job.placed.files.len() > 1 || many {
-        return Err(refuse("several files per job, or a filesize, need a file system in the stack"));
-    }
+    fits(job, On::Device)?;
     let (size, offset, increment) = (room.size_bytes, room.offset_bytes, room.increment_bytes);
     let too_large = || refuse("its sizes add up to more than 2^64 bytes");
     let (key, step) = match job.placed.files.first() {

@@ -1,9 +1,9 @@
 //! A job file in a directory: each file that the user names, or that fio would generate, becomes one of our data files.
 
-use super::{Rewritten, Sized, UserJob, head, laid_out};
+use super::{Rewritten, Sized, UserJob, fits, head, laid_out};
 use crate::fio::ini::{Ini, Section, escape};
 use crate::regions::{DATA_PREFIX, writable};
-use record::job_file::Names;
+use record::job_file::{Names, On};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) fn in_directory(jobs: &[Sized<'_>], directory: &Path) -> Result<Rewri
     let mut run = Ini::default();
     let mut layout = Ini { sections: vec![head(true)] };
     for sized in jobs {
-        needs_a_device(sized.job)?;
+        fits(sized.job, On::Files)?;
         let mut section = sized.job.section.clone();
         section.set("directory", escape(&directory.to_string_lossy()));
         name_files(&mut section, sized.job, &mut names, &mut users)?;
@@ -53,23 +53,6 @@ fn total(jobs: &[Sized<'_>]) -> u64 {
         }
     }
     named.values().fold(own, |sum, bytes| sum.saturating_add(*bytes))
-}
-
-/// Refuses what fio only does on block devices.
-fn needs_a_device(job: &UserJob) -> Result<(), String> {
-    let section = &job.section.name;
-    let rw = job.effective.get("rw").unwrap_or("read");
-    if rw.contains("trim") {
-        return Err(format!(
-            "section [{section}]: rw={rw} on files: fio trims block devices only, and ends at once without an error; use a stack without a file system"
-        ));
-    }
-    match job.effective.get("zonemode") {
-        Some("zbd") => Err(format!(
-            "section [{section}]: zonemode=zbd is for zoned block devices; use a stack without a file system on one"
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Sets the names of a job's files.
