@@ -116,7 +116,8 @@ Exit code 1: they differ by more than the margin. 0: they agree, or it is undeci
 Examples:
   diskproof new                    print it
   diskproof new my.yaml            write it (an existing file is never overwritten)
-  diskproof new my.yaml --kind directory")]
+  diskproof new my.yaml --kind directory
+  diskproof new my.yaml --from my.fio      an experiment around a fio job file")]
     New(New),
     /// Show what an experiment would do: matrix, order, time, bytes, space. Changes nothing
     #[command(after_help = "\
@@ -131,6 +132,7 @@ Examples:
   sudo diskproof run experiments/striped-volumes.yaml
   diskproof run experiments/lent-directory.yaml --set dir=/mnt/data
   sudo diskproof run my.yaml --json > events.jsonl
+  diskproof run my.fio --on /mnt/data      a fio job file as it is, in a directory
 
 Ctrl-C ends the current trial, undoes what was built and keeps what was measured.")]
     Run(RunArgs),
@@ -286,8 +288,11 @@ pub(crate) struct New {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
     /// The kind of volume in it
-    #[arg(long, value_enum, default_value_t = Kind::Emulated)]
+    #[arg(long, value_enum, default_value_t = Kind::Emulated, conflicts_with = "from")]
     pub(crate) kind: Kind,
+    /// Write an experiment that runs this fio job file in a directory
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) from: Option<PathBuf>,
 }
 
 /// The kind of volume in a new experiment.
@@ -304,10 +309,16 @@ pub(crate) enum Kind {
 /// An experiment file and the values of its parameters.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Experiment {
-    /// The experiment file
+    /// The experiment file; with --on a fio job file
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Set a parameter of the experiment; repeatable
+    /// Where a fio job file runs: an existing directory, or a claimed disk by its name
+    #[arg(long, value_name = "DIR|DISK", value_hint = ValueHint::DirPath)]
+    pub(crate) on: Option<String>,
+    /// Room for all files of a job file that leaves their size to the device, e.g. 8g
+    #[arg(long, value_name = "SIZE", requires = "on")]
+    pub(crate) size: Option<String>,
+    /// Set a parameter of the experiment, or a ${NAME} of the job file; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of every random choice; default: the file's, else one from the clock

@@ -26,6 +26,7 @@ pub(crate) mod tag;
 pub(crate) mod undo;
 
 mod experiment;
+mod job_file;
 mod judged;
 mod session;
 mod under;

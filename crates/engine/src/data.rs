@@ -3,7 +3,7 @@
 use crate::error::EngineError;
 use crate::regions::{DATA_PREFIX, Region};
 use record::workload::Layout;
-use rustix::fs::{FallocateFlags, fallocate, ftruncate};
+use rustix::fs::{FallocateFlags, fallocate, ftruncate, statvfs};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -52,12 +52,23 @@ pub(crate) fn check_device(regions: &[Region]) -> Result<(), EngineError> {
 }
 
 pub(crate) fn check_device_size(path: &Path, needed_bytes: u64) -> Result<(), EngineError> {
-    let mut device = File::open(path).map_err(io_error("open", path))?;
-    let found_bytes = device.seek(SeekFrom::End(0)).map_err(io_error("seek in", path))?;
+    let found_bytes = device_bytes(path)?;
     if needed_bytes > found_bytes {
         return Err(EngineError::TooSmall { path: path.to_owned(), found_bytes, needed_bytes });
     }
     Ok(())
+}
+
+/// The size of a block device.
+pub(crate) fn device_bytes(path: &Path) -> Result<u64, EngineError> {
+    let mut device = File::open(path).map_err(io_error("open", path))?;
+    device.seek(SeekFrom::End(0)).map_err(io_error("seek in", path))
+}
+
+/// The free space of a directory's file system for users without privileges.
+pub(crate) fn free_bytes(directory: &Path) -> Result<u64, EngineError> {
+    let stat = statvfs(directory).map_err(|e| io_error("examine", directory)(e.into()))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 pub(crate) fn create(regions: &[Region], layout: Layout) -> Result<(), EngineError> {

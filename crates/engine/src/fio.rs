@@ -14,6 +14,7 @@ pub mod log;
 mod mixed;
 mod output;
 mod perform;
+mod phases;
 mod read_back;
 mod series;
 mod times;
@@ -22,3 +23,4 @@ mod verify;
 mod version;
 
 pub use perform::FioEngine;
+pub use userfile::as_run;

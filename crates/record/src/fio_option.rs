@@ -12,18 +12,38 @@ mod refused;
 mod row;
 
 pub use differing::differing;
+pub use jobs::BUFFER_KINDS;
 pub use keys::{IOENGINES, KEYS, RW_WORDS, SYNC_WORDS, VERIFY_WORDS};
 pub use row::{Access, Alias, Field, FioOption, Key, Native};
 
 /// Returns all options.
 pub fn all() -> impl Iterator<Item = &'static FioOption> {
-    [KEYS, passed::PASSED, jobs::JOB_FILE, jobs::OURS, jobs::ALIASES, refused::REFUSED].into_iter().flatten()
+    [KEYS, passed::PASSED, jobs::JOB_FILE, jobs::OURS, jobs::LEFT_OUT, jobs::ALIASES, refused::REFUSED]
+        .into_iter()
+        .flatten()
 }
 
 /// Returns an option by its name or alias.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static FioOption> {
     all().find(|option| option.name == name)
+}
+
+/// Why an option may not have this value, which would lead fio to another file; `None`: it may.
+#[must_use]
+pub fn refused_value(name: &str, value: &str) -> Option<&'static str> {
+    match name {
+        "buffer_pattern" | "verify_pattern" if value.contains('\'') => {
+            Some("it would read the pattern from another file; write the pattern itself")
+        }
+        "mem" if !BUFFER_KINDS.contains(&value) => Some(
+            "it would map another file; write one of malloc, shm, shmhuge, mmap, mmapshared, or leave it out",
+        ),
+        "verify_state_load" if value != "0" => Some(
+            "no earlier trial leaves a state; put the writing job into the same file, before a `stonewall`",
+        ),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,18 @@
 //! fio's job files: sections of options, and the options in force for each job. The only reader of such text.
 //!
-//! A line may be blank, a comment (`#` or `;` at its begin), a section head, or an option. Unlike fio, this reader does not cut a
-//! line at a later `#` or `;`; whoever checks the values refuses these characters.
+//! A line may be blank, a section head, or an option. As in fio, a `#` or `;` anywhere in a line begins a comment.
+
+mod fit;
+mod phase;
+mod place;
+mod size;
+mod text;
+
+pub use fit::{On, first_unfit, unfit};
+pub use phase::phases;
+pub use place::{Names, Placed, Room, files, resolve};
+pub use size::{Size, seconds};
+pub use text::{Unfilled, expand, filled, variables};
 
 use crate::fio_option::{self, Access};
 use std::collections::BTreeMap;
@@ -51,7 +62,7 @@ impl fmt::Display for Wrong {
         f.write_str(match self {
             Self::Head => "this is no section",
             Self::NoSection => "an option before the first section",
-            Self::Include => "`include` is refused",
+            Self::Include => "`include` of a file that was not read",
         })
     }
 }
@@ -74,10 +85,10 @@ pub fn read(text: &str) -> JobFile {
     let mut file = JobFile::default();
     let mut start = 0;
     for whole in text.split('\n') {
-        let line = whole.trim();
+        let line = text::without_comment(whole).trim();
         let lead = start + whole.len() - whole.trim_start().len();
         start += whole.len() + 1;
-        if line.is_empty() || line.starts_with(['#', ';']) {
+        if line.is_empty() {
             continue;
         }
         let at = lead..lead + line.len();
@@ -91,11 +102,11 @@ pub fn read(text: &str) -> JobFile {
 fn take(line: &str, at: At, sections: &mut Vec<Section>) -> Result<(), Wrong> {
     if let Some(rest) = line.strip_prefix('[') {
         let name = rest.strip_suffix(']').map(str::trim);
-        let name = name.filter(|name| !name.is_empty() && !name.contains(['[', ']'])).ok_or(Wrong::Head)?;
+        let name = name.filter(|name| !name.is_empty()).ok_or(Wrong::Head)?;
         sections.push(Section { name: name.to_owned(), at, options: Vec::new() });
         return Ok(());
     }
-    if line == "include" || line.starts_with("include ") || line.starts_with("include\t") {
+    if text::included(line).is_some() {
         return Err(Wrong::Include);
     }
     let (name, value) = match line.split_once('=') {
@@ -168,11 +179,22 @@ pub fn value<'s>(options: &InForce<'s>, name: &str) -> Option<&'s str> {
     options.get(name).map(|given| given.value_or_set())
 }
 
-/// Whether a job has no option about its duration. A `runtime` of 0 is none.
+/// Options that say how much a job does: such a job ends by itself.
+const AMOUNTS: [&str; 4] = ["io_limit", "io_size", "number_ios", "steadystate"];
+
+/// Whether a job has no option about its duration. A `runtime` of 0 is none, and so is a single loop.
 #[must_use]
 pub fn is_untimed(options: &InForce<'_>) -> bool {
     let none = |runtime: &str| runtime.trim_end_matches(|c: char| c.is_ascii_alphabetic()) == "0";
-    value(options, "runtime").is_none_or(none) && !options.contains_key("time_based")
+    let once = value(options, "loops").is_none_or(|loops| matches!(loops, "0" | "1"));
+    let endless = !AMOUNTS.iter().any(|name| options.contains_key(name));
+    value(options, "runtime").is_none_or(none) && !options.contains_key("time_based") && once && endless
+}
+
+/// Whether a switch is on; a name that stands alone is on.
+#[must_use]
+pub fn is_on(options: &InForce<'_>, name: &str) -> bool {
+    value(options, name).is_some_and(|value| value != "0")
 }
 
 #[cfg(test)]
@@ -200,6 +222,16 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_may_follow_an_option_and_a_head_may_hold_what_fio_takes() {
+        assert_eq!(values("[a] # first\nbs=4k\t; blocks\nsize=1m # all\n", "bs"), some(&["4k"]));
+        let name = |text: &str| read(text).sections[0].name.clone();
+        assert_eq!(
+            [name("[4k/rand]"), name("[a[0]]"), name("[job-/tmp/x] ;")],
+            ["4k/rand", "a[0]", "job-/tmp/x"]
+        );
+    }
+
+    #[test]
     fn aliases_have_the_main_name_and_its_value() {
         for (line, name, expected) in [
             ("readwrite=randrw", "rw", "randrw"),
@@ -218,10 +250,10 @@ mod tests {
 
     #[test]
     fn lines_without_a_place_are_told_with_it() {
-        let text = "rw=read\n[a]\n  include x\n[]\n[b\n[c]d]\n";
+        let text = "rw=read\n[a]\n  include x\n[]\n[b\n[c] d\n";
         let file = read(text);
         let told: Vec<_> = file.wrong.iter().map(|(at, wrong)| (&text[at.clone()], *wrong)).collect();
-        let heads = ["[]", "[b", "[c]d]"].map(|head| (head, Wrong::Head));
+        let heads = ["[]", "[b", "[c] d"].map(|head| (head, Wrong::Head));
         assert_eq!(told[..2], [("rw=read", Wrong::NoSection), ("include x", Wrong::Include)]);
         assert_eq!(told[2..], heads);
         assert_eq!(&text[file.sections[0].at.clone()], "[a]");
@@ -234,7 +266,18 @@ mod tests {
             effective(&sections).all(|(_, options)| is_untimed(&options))
         };
         assert!(["", "runtime=0", "timeout=0s"].into_iter().all(untimed));
-        assert!(!["runtime=30", "timeout=30s", "time_based=0", "time_based"].into_iter().any(untimed));
+        for timed in [
+            "runtime=30",
+            "timeout=30s",
+            "time_based=0",
+            "time_based",
+            "loops=2",
+            "number_ios=9",
+            "io_size=1m",
+        ] {
+            assert!(!untimed(timed), "{timed}");
+        }
+        assert!(untimed("loops=1"));
     }
 
     proptest! {

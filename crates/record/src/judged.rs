@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Within a major version, fields are only added; a reader ignores fields that it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs and durable writes;
-///   `provision` of the environment; `emulated`.
+/// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs
+///   and durable writes; `provision` of the environment; `emulated`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -139,6 +139,19 @@ pub struct CellView {
     /// Devices below the load, topmost first, and the I/O that reached them.
     #[serde(default)]
     pub leaves: Vec<NodeView>,
+    /// Phases of a job file of which some sections wait for others, in their order; else empty. `metrics` has then all I/Os over the
+    /// time of all phases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseView>,
+}
+
+/// One phase of a job file: sections that ran at the same time, after those of the phase before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseView {
+    /// Names of its sections.
+    pub sections: Vec<String>,
+    /// Its own rates and latencies by name (docs/metrics.md).
+    pub metrics: BTreeMap<String, Metric>,
 }
 
 /// What limited a cell.

@@ -5,7 +5,7 @@ use crate::copy::{Copied, Extents};
 use crate::latency::{Latencies, LatencyHistogram};
 use crate::lvm_cache::Flushed;
 use crate::plan::{Cell, Formula, Plan};
-use crate::trial::{EngineOutput, GeneratorCost, Totals, TrialRecord};
+use crate::trial::{EngineOutput, GeneratorCost, Phase, Totals, TrialRecord};
 use crate::workload::{Ask, Workload};
 use std::collections::BTreeMap;
 
@@ -29,24 +29,9 @@ impl EngineOutput {
         if let Some(copied) = &self.copied {
             return self.with_cpu(of_copy(copied, self));
         }
-        let mut values = BTreeMap::new();
-        let sides = [("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
-        let active: Vec<(&str, &Totals)> = sides
-            .into_iter()
-            .filter_map(|(side, totals)| Some((side, totals.as_ref().filter(|t| t.ios > 0)?)))
-            .collect();
-        if active.is_empty() {
+        let mut values = of_sides(&self.read, &self.write, &self.trim);
+        if values.is_empty() {
             return values;
-        }
-        values.insert("iops".to_owned(), active.iter().map(|(_, t)| t.iops).sum());
-        values.insert("bw".to_owned(), active.iter().map(|(_, t)| t.bytes_per_second).sum());
-        for (side, totals) in active {
-            values.insert(format!("{side}_iops"), totals.iops);
-            values.insert(format!("{side}_bw"), totals.bytes_per_second);
-            if let Some(mean_ns) = totals.latency_mean_ns.or_else(|| mean_ns(&totals.latency)) {
-                values.insert(format!("{side}_lat_mean"), mean_ns / 1e3);
-            }
-            values.extend(percentiles(side, &totals.latency));
         }
         for (what, latencies) in [("sync", &self.sync), ("durable", &self.durable)] {
             values.extend(latencies.iter().flat_map(|latencies| of_latencies(what, latencies)));
@@ -69,6 +54,43 @@ impl EngineOutput {
         let figures = self.bonnie.iter().flat_map(|bonnie| &bonnie.figures);
         figures.filter(|(_, figure)| **figure == Figure::TooFast).map(|(name, _)| name.as_str())
     }
+}
+
+impl Phase {
+    /// Returns the rates and latencies of this phase by name, each in the unit of docs/metrics.md.
+    #[must_use]
+    pub fn metrics(&self) -> BTreeMap<String, f64> {
+        let mut values = of_sides(&self.read, &self.write, &self.trim);
+        values.retain(|_, v| v.is_finite());
+        values
+    }
+}
+
+/// Rates and latencies of the directions that did any I/O.
+fn of_sides(read: &Option<Totals>, write: &Option<Totals>, trim: &Option<Totals>) -> BTreeMap<String, f64> {
+    let mut values = BTreeMap::new();
+    let active: Vec<(&str, &Totals)> = [("read", read), ("write", write), ("trim", trim)]
+        .into_iter()
+        .filter_map(|(side, totals)| Some((side, totals.as_ref().filter(|t| t.ios > 0)?)))
+        .collect();
+    if active.is_empty() {
+        return values;
+    }
+    values.insert("iops".to_owned(), active.iter().map(|(_, t)| t.iops).sum());
+    values.insert("bw".to_owned(), active.iter().map(|(_, t)| t.bytes_per_second).sum());
+    for (side, totals) in active {
+        values.insert(format!("{side}_iops"), totals.iops);
+        values.insert(format!("{side}_bw"), totals.bytes_per_second);
+        if let Some(mean_ns) = totals.latency_mean_ns.or_else(|| mean_ns(&totals.latency)) {
+            values.insert(format!("{side}_lat_mean"), mean_ns / 1e3);
+        }
+        for (suffix, q) in PERCENTILES {
+            if let Some(us) = percentile_us(&totals.latency, q) {
+                values.insert(format!("{side}_lat_{suffix}"), us);
+            }
+        }
+    }
+    values
 }
 
 impl TrialRecord {

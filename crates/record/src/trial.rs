@@ -210,6 +210,10 @@ pub struct EngineOutput {
     /// made durable meanwhile, or the engine doesn't report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durable: Option<Latencies>,
+    /// Phases of a job file of which some jobs wait for others; empty: all jobs ran at the same time. The totals are then all I/Os
+    /// over the time of all phases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
     /// Time series of the measured time; `None` if the engine doesn't report it.
     #[serde(default)]
     pub series: Option<Series>,
@@ -252,6 +256,7 @@ impl EngineOutput {
             trim: None,
             sync: None,
             durable: None,
+            phases: Vec::new(),
             series: None,
             verified: None,
             generator: None,
@@ -378,6 +383,21 @@ pub struct Totals {
     pub latency: LatencyHistogram,
     /// Mean completion latency, in nanoseconds: computed from the bins, or by the engine where it has no bins.
     pub latency_mean_ns: Option<f64>,
+}
+
+/// One phase of a job file: its jobs run at the same time, after those of the phase before.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Names of its sections.
+    pub jobs: Vec<String>,
+    /// Seconds of its longest job.
+    pub seconds: f64,
+    /// Totals of its reads.
+    pub read: Option<Totals>,
+    /// Totals of its writes.
+    pub write: Option<Totals>,
+    /// Totals of its trims.
+    pub trim: Option<Totals>,
 }
 
 /// Time series of a trial: completed I/Os in equal time steps, all jobs together. All lists have the same length. A last step

@@ -20,6 +20,7 @@ mod markdown;
 mod measured;
 mod number;
 mod paint;
+mod phases;
 mod plan;
 mod provisioning;
 mod result;

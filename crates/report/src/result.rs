@@ -8,6 +8,7 @@ use crate::footer;
 use crate::index::Index;
 use crate::leaves::leaves;
 use crate::measured::{in_common, measured, table};
+use crate::phases::phases;
 use crate::searches::searches;
 use crate::summary::summary;
 use crate::too_few;
@@ -26,6 +27,7 @@ pub fn result(view: &RunView) -> Document {
         document.blocks.push(Block::Answer(std::mem::take(&mut answers)));
     }
     document.blocks.push(Block::Table(table(&index, &body)));
+    document.blocks.extend(phases(&index));
     document.blocks.extend(figures(&index, &body).into_iter().map(Block::DotPlot));
     if !answers.is_empty() {
         document.blocks.push(Block::Answer(answers));

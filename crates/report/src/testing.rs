@@ -45,6 +45,7 @@ pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> Ce
         limited_by: None,
         model: None,
         leaves: Vec::new(),
+        phases: Vec::new(),
         id: CellId(id.to_owned()),
         target: "local".to_owned(),
         stack: stack.to_owned(),

@@ -1,9 +1,11 @@
 //! A cell's identity, and the checks of its stack against its workload.
 
 use crate::capacity;
+use crate::diagnostic::printable;
 use crate::problems::Problems;
 use crate::source::Span;
 use record::id::CellId;
+use record::job_file::{On, first_unfit};
 use record::plan::Cell;
 use record::quantity::Bytes;
 use record::stack::{Layer, Stack};
@@ -74,8 +76,9 @@ fn canonical(value: &Value, out: &mut String) {
     }
 }
 
-/// Whether the workload runs on a bare block device.
-fn on_device(stack: &Stack) -> bool {
+/// Whether the workloads on a stack run on a bare block device.
+#[must_use]
+pub fn on_device(stack: &Stack) -> bool {
     match stack.transforming().next_back() {
         None => {
             !matches!(stack.volumes.first().map(|volume| &volume.kind), Some(VolumeKind::Directory { .. }))
@@ -141,6 +144,7 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
             .help("lower `size` or `numjobs`, raise the volumes' `size`, or `exclude` this combination");
     }
     check_trims(cell, spans, problems);
+    check_job_file(cell, spans, problems);
     if !on_device(stack) {
         return;
     }
@@ -176,6 +180,29 @@ pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
         && options.direct
     {
         problems.note(spans.name, "`cache: warm` has no effect on direct I/O to a block device");
+    }
+}
+
+/// Reports what fio can't do for a job file on this stack.
+fn check_job_file(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
+    let (stack, workload) = (&cell.stack, &cell.workload);
+    let Ask::JobFile { text, .. } = &workload.ask else { return };
+    let on = if on_device(stack) { On::Device } else { On::Files };
+    if workload.engine == EngineKind::Fio
+        && let Some((section, _, why)) = first_unfit(text, on)
+    {
+        let section = printable(&section, 60);
+        problems
+            .add(
+                spans.name,
+                format!(
+                    "[{section}] of workload `{}` on stack `{}`: {}",
+                    workload.name,
+                    stack.name,
+                    printable(&why, 200)
+                ),
+            )
+            .help("or `exclude` this combination");
     }
 }
 

@@ -1,11 +1,15 @@
 //! Checks of options of fio, in `fio_options` and in job files, by the table of all options.
 
 use crate::diagnostic::{nearest, printable};
+use crate::quantity::amount;
 use crate::vocabulary::WORKLOAD;
-use record::fio_option::{Access, IOENGINES, all, find};
+use record::fio_option::{Access, Field, IOENGINES, VERIFY_WORDS, all, find, refused_value};
 
-const ELSEWHERE: &str = "it would point fio to other files or devices; diskproof places the data itself";
-const PATTERN_FILE: &str = "it would replay or read other files";
+/// Values of `verify` that only a job file may have: fio takes them, but most don't detect a changed byte.
+const OTHER_VERIFY_WORDS: &[&str] =
+    &["meta", "null", "pattern", "pattern_hdr", "sha512", "murmur", "crc32c-sw"];
+/// Keywords of `filename_format`.
+const KEYWORDS: &[&str] = &["$jobname", "$jobnum", "$filenum"];
 
 /// Why an option can't be passed on, with the nearest one that can.
 pub(crate) struct Refused {
@@ -23,7 +27,9 @@ pub(crate) fn check(name: &str, value: &str) -> Result<(), Refused> {
     };
     match find(name).map(|option| option.access) {
         Some(Access::Passed) => check_value(name, value),
-        Some(Access::JobFile(why) | Access::Ours(why) | Access::Refused(why)) => Err(refused(name, why)),
+        Some(Access::JobFile(why) | Access::Ours(why) | Access::LeftOut(why) | Access::Refused(why)) => {
+            Err(refused(name, why))
+        }
         Some(Access::Alias(alias)) if find(alias.of).is_some_and(|main| main.key().is_some()) => {
             let minus = alias.minus_from.map(|sum| format!(": {sum} minus it")).unwrap_or_default();
             Err(refused(name, &format!("write `{}`{minus}", alias.of)))
@@ -35,25 +41,81 @@ pub(crate) fn check(name: &str, value: &str) -> Result<(), Refused> {
     }
 }
 
-/// Checks one option of a job file.
-pub(crate) fn check_in_job_file(name: &str, value: &str) -> Result<(), Refused> {
+/// Checks one option of a job file. `value`: `None` if the name stands alone.
+pub(crate) fn check_in_job_file(name: &str, value: Option<&str>) -> Result<(), Refused> {
+    let text = value.unwrap_or("1");
     match find(name).map(|option| option.access) {
         Some(Access::Refused(why)) => return Err(refused(name, why)),
-        // A plain name: the engine puts the file inside the directory under test. Jobs that name the same file share it.
-        Some(Access::Key(_)) if name == "filename" && (value.contains('/') || value.is_empty()) => {
-            return Err(refused(name, ELSEWHERE));
-        }
-        Some(Access::Key(_)) if name == "ioengine" && !IOENGINES.contains(&value) => {
-            return Err(Refused {
-                message: format!("ioengine `{}` is refused", printable(value, 40)),
+        // What is left out or replaced says nothing.
+        Some(Access::Ours(_) | Access::LeftOut(_)) => return Ok(()),
+        Some(Access::JobFile(_)) if name == "filename_format" => return check_format(text),
+        Some(Access::Key(_)) if name == "ioengine" && !IOENGINES.contains(&text) => {
+            return check_value(name, text).and(Err(Refused {
+                message: format!("ioengine `{}` is refused", printable(text, 40)),
                 help: format!("engines that do storage I/O through files: {}", IOENGINES.join(", ")),
-                near: nearest(value, IOENGINES.iter().copied()),
-            });
+                near: nearest(text, IOENGINES.iter().copied()),
+            }));
         }
         Some(_) => {}
         None => return Err(unknown(name, |access| !matches!(access, Access::Refused(_)))),
     }
-    check_value(name, value)
+    check_value(name, text).map_err(|refused| match text.contains('$') {
+        true => {
+            Refused { help: format!("{}, or `${{NAME}}` and `--set NAME=VALUE`", refused.help), ..refused }
+        }
+        false => refused,
+    })?;
+    match find(name).and_then(|option| option.key()) {
+        Some(key) => check_form(name, &key.field, value),
+        None => Ok(()),
+    }
+}
+
+/// Checks the form of a value as fio does, which names no line. Forms that only fio reads (a value per direction, `rw=read:8k`) pass.
+fn check_form(name: &str, field: &Field, value: Option<&str>) -> Result<(), Refused> {
+    let number = |text: &str| amount(text)?.ok()?.whole();
+    let each = |fits: &dyn Fn(&str) -> bool| value.is_some_and(|text| text.split([',', ':']).all(fits));
+    let expected = match field {
+        Field::Switch { bare, .. } if value.map_or(*bare, |value| matches!(value, "0" | "1")) => {
+            return Ok(());
+        }
+        Field::Switch { .. } => "0 or 1".to_owned(),
+        Field::Percent(_) if each(&|text| number(text).is_some_and(|n| (0..=100).contains(&n))) => {
+            return Ok(());
+        }
+        Field::Percent(_) => "a whole number from 0 to 100".to_owned(),
+        Field::Count { least, .. } if each(&|text| number(text).is_some_and(|n| n >= i128::from(*least))) => {
+            return Ok(());
+        }
+        Field::Count { least, .. } => format!("a whole number from {least} on"),
+        Field::Words { words, .. } => {
+            let word = value.unwrap_or_default();
+            let word = if name == "rw" { word.split(':').next().unwrap_or(word) } else { word };
+            if words.contains(&word) || (name == "verify" && OTHER_VERIFY_WORDS.contains(&word)) {
+                return Ok(());
+            }
+            let near = nearest(word, words.iter().copied());
+            let words = if name == "verify" { VERIFY_WORDS } else { words };
+            return Err(Refused { near, ..misfit(name, value, &format!("one of {}", words.join(", "))) });
+        }
+        _ => return Ok(()),
+    };
+    Err(misfit(name, value, &expected))
+}
+
+fn misfit(name: &str, value: Option<&str>, expected: &str) -> Refused {
+    let given = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
+    Refused {
+        message: format!("`{}`: fio does not take this value", printable(&given, 60)),
+        help: format!("`{name}` takes {expected}"),
+        near: None,
+    }
+}
+
+fn check_format(format: &str) -> Result<(), Refused> {
+    let rest = KEYWORDS.iter().fold(format.to_owned(), |rest, keyword| rest.replace(keyword, ""));
+    check_value("filename_format", &rest)
+        .map_err(|refused| Refused { help: format!("known here: {}", KEYWORDS.join(", ")), ..refused })
 }
 
 fn refused(name: &str, why: &str) -> Refused {
@@ -79,7 +141,6 @@ fn unknown(name: &str, taken: impl Fn(&Access) -> bool) -> Refused {
 /// values at comments.
 fn check_value(name: &str, value: &str) -> Result<(), Refused> {
     let bad = value.chars().find(|c| matches!(c, '$' | '`' | '#' | ';') || c.is_control());
-    let pattern_file = matches!(name, "buffer_pattern" | "verify_pattern") && value.contains('\'');
     match bad {
         Some(c) => Err(Refused {
             message: format!(
@@ -95,7 +156,13 @@ fn check_value(name: &str, value: &str) -> Result<(), Refused> {
             help: "fio would evaluate it, cut it, or run programs for it; write the value itself".to_owned(),
             near: None,
         }),
-        None if pattern_file => Err(refused(name, PATTERN_FILE)),
-        None => Ok(()),
+        None => match refused_value(name, value) {
+            Some(why) => Err(Refused {
+                message: format!("fio option `{name}={}` is refused", printable(value, 40)),
+                help: why.to_owned(),
+                near: None,
+            }),
+            None => Ok(()),
+        },
     }
 }

@@ -1,25 +1,26 @@
 //! A user's own fio job file: a plain ini file, read from the experiment's directory and checked option by option.
 
 use self::jobs::Outside;
-use crate::beside;
 use crate::diagnostic::printable;
 use crate::fio_option::check_in_job_file;
-use crate::limits::MAX_JOB_FILE_BYTES;
 use crate::problems::Problems;
-use crate::quantity::amount_in_job_file;
+use crate::scope::Scope;
 use crate::source::{Source, Span};
 use crate::tree::Node;
-use record::job_file::{self, At, InForce, Section, Wrong, effective, is_untimed};
-use record::printable::Shown as _;
+use record::job_file::{self, At, Section, Wrong, effective, is_untimed};
 use record::workload::{EngineKind, Layout, NamedJob};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 mod jobs;
+mod notes;
+mod places;
+mod text;
 mod value;
 
 /// A checked job file.
 pub(crate) struct JobFile {
+    /// Its text, with other files that it includes and with the values of its variables.
     pub(crate) text: String,
     /// Bytes that its jobs lay out, where the file says so.
     pub(crate) size_bytes: Option<u64>,
@@ -30,25 +31,24 @@ pub(crate) struct JobFile {
     pub(crate) jobs: Vec<NamedJob>,
 }
 
-/// Reads and checks a job file. `engine` is the experiment's choice; `None`: native where it can.
-pub(crate) fn read(
-    node: &Node,
-    path: &str,
-    base_dir: &Path,
-    engine: Option<EngineKind>,
-    layout: Layout,
-    problems: &mut Problems<'_>,
-) -> Option<JobFile> {
-    let text = match beside::text(&base_dir.join(path), MAX_JOB_FILE_BYTES) {
-        Ok(text) => text,
-        Err(why) => {
-            problems
-                .add(node.span, format!("job file `{}`: {why}", printable(path, 80)))
-                .expected("a fio job file, its path relative to the experiment file");
-            return None;
-        }
-    };
-    let source = Source::new(&base_dir.join(path).shown().to_string(), &text);
+/// Where a job file stands in the experiment, and what the experiment says about it.
+pub(crate) struct Asked<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) path: &'a str,
+    pub(crate) base_dir: &'a Path,
+    /// The experiment's choice; `None`: native where it can.
+    pub(crate) engine: Option<EngineKind>,
+    pub(crate) layout: Layout,
+    /// The values of its variables.
+    pub(crate) scope: &'a Scope<'a>,
+    /// Bytes for the files of which the job file gives no size.
+    pub(crate) room: Option<u64>,
+}
+
+/// Reads and checks a job file.
+pub(crate) fn read(asked: &Asked<'_>, problems: &mut Problems<'_>) -> Option<JobFile> {
+    let Asked { node, path, engine, .. } = *asked;
+    let source = text::read(asked, problems)?;
     let sections = sections(&source, problems)?;
     if sections.iter().all(Section::is_global) {
         let span = Span { start: 0, end: 0 };
@@ -57,7 +57,8 @@ pub(crate) fn read(
             .expected("at least one section beside [global]");
         return None;
     }
-    let (engine, jobs) = match jobs::jobs(&sections, layout) {
+    let placed = places::read(&source, &sections, problems)?;
+    let (engine, jobs) = match jobs::jobs(&sections, &placed, asked.layout) {
         Ok(jobs) => (engine.unwrap_or(EngineKind::Native), jobs),
         Err(outside) if engine == Some(EngineKind::Native) => {
             refuse(&source, &sections, &outside, problems);
@@ -83,12 +84,16 @@ pub(crate) fn read(
         );
         problems.note(node.span, note);
     }
-    let size_bytes = if jobs.is_empty() { laid_out_by_all(&sections) } else { Some(data_bytes(&jobs)) };
+    for note in notes::notes(path, &sections, &placed) {
+        problems.note(node.span, note);
+    }
+    let size_bytes =
+        if jobs.is_empty() { places::total(asked, &placed, problems)? } else { Some(data_bytes(&jobs)) };
     let sets_time = sections
         .iter()
         .flat_map(|section| &section.options)
         .any(|given| ["runtime", "ramp_time", "time_based"].contains(&given.name.as_str()));
-    Some(JobFile { size_bytes, sets_time, engine, jobs, text })
+    Some(JobFile { size_bytes, sets_time, engine, jobs, text: source.text })
 }
 
 fn by_libaio(section: &Section) -> bool {
@@ -136,26 +141,6 @@ fn data_bytes(jobs: &[NamedJob]) -> u64 {
     shared.values().fold(own, |sum, bytes| sum.saturating_add(*bytes))
 }
 
-/// Returns the bytes that all jobs lay out, if every job says so.
-fn laid_out_by_all(sections: &[Section]) -> Option<u64> {
-    let mut total = 0_u64;
-    for (_, options) in effective(sections) {
-        total = total.checked_add(laid_out(&options)?)?;
-    }
-    Some(total)
-}
-
-/// Returns the bytes that one job with these options lays out.
-fn laid_out(options: &InForce<'_>) -> Option<u64> {
-    let value = |name: &str| options.get(name).and_then(|given| given.value.as_deref());
-    let bytes = amount_in_job_file(value("filesize").or_else(|| value("size"))?)?.ok()?.whole()?;
-    let jobs = match value("numjobs") {
-        Some(jobs) => amount_in_job_file(jobs)?.ok()?.whole()?,
-        None => 1,
-    };
-    u64::try_from(bytes.checked_mul(jobs)?).ok()
-}
-
 fn span(at: &At) -> Span {
     Span { start: at.start, end: at.end }
 }
@@ -163,15 +148,19 @@ fn span(at: &At) -> Span {
 /// Reads the sections, and checks each line.
 fn sections(source: &Source, problems: &mut Problems<'_>) -> Option<Vec<Section>> {
     let file = job_file::read(&source.text);
-    let mut sound = file.wrong.is_empty();
-    for (at, wrong) in &file.wrong {
+    if let Some((at, wrong)) = file.wrong.first() {
+        // The other lines of a script are no options either.
         refuse_line(source, at, *wrong, problems);
-        if problems.full() {
+        if *wrong == Wrong::NoSection {
             return None;
         }
     }
+    for (at, wrong) in file.wrong.iter().skip(1) {
+        refuse_line(source, at, *wrong, problems);
+    }
+    let mut sound = file.wrong.is_empty();
     for section in &file.sections {
-        if section.name.contains(['/', '$', '`']) || section.name.chars().any(char::is_control) {
+        if section.name.contains(['$', '`']) || section.name.chars().any(char::is_control) {
             refuse_line(source, &section.at, Wrong::Head, problems);
             sound = false;
         }
@@ -179,7 +168,7 @@ fn sections(source: &Source, problems: &mut Problems<'_>) -> Option<Vec<Section>
             if problems.full() {
                 return None;
             }
-            let Err(refused) = check_in_job_file(&given.name, given.value_or_set()) else { continue };
+            let Err(refused) = check_in_job_file(&given.name, given.value.as_deref()) else { continue };
             let diagnostic = problems.add_in(source, span(&given.at), refused.message);
             diagnostic.help = Some(refused.help);
             diagnostic.did_you_mean = refused.near;
@@ -190,12 +179,13 @@ fn sections(source: &Source, problems: &mut Problems<'_>) -> Option<Vec<Section>
 }
 
 fn refuse_line(source: &Source, at: &At, wrong: Wrong, problems: &mut Problems<'_>) {
+    let script = source.text.starts_with("#!") || source.text.contains("<<");
     let diagnostic = problems.add_in(source, span(at), wrong.to_string());
     match wrong {
-        Wrong::Head => diagnostic.expected("[name], or [global]"),
+        Wrong::Head => diagnostic.expected("[name], or [global]; a name has no `$`, no backtick and no control character"),
+        Wrong::NoSection if script => diagnostic
+            .help("this looks like a shell script, which fio does not read either: save its job file, from `<<END` to `END`, as a file"),
         Wrong::NoSection => diagnostic.expected("[global] or [name] first"),
-        Wrong::Include => {
-            diagnostic.help("copy the other file's content here, so that the record holds all that was run")
-        }
+        Wrong::Include => diagnostic.help("`include FILE`, with a file beside or below the job file"),
     };
 }

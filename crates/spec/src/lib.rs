@@ -72,6 +72,7 @@ mod volume;
 mod workload;
 mod zfs;
 
+pub use cell::on_device;
 pub use copy::{CopierLack, copier_lacks};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use find::FEWEST_TRIALS;

@@ -45,6 +45,13 @@ impl Source {
         self.line_starts.partition_point(|start| *start <= byte)
     }
 
+    /// Returns the span of a line, counted from 1.
+    pub(crate) fn line_span(&self, line: usize) -> Span {
+        let start = line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied().unwrap_or(0);
+        let rest = self.text.get(start..).unwrap_or_default();
+        Span { start, end: start + rest.split('\n').next().unwrap_or_default().len() }
+    }
+
     /// Returns the place where a span begins, with its line.
     pub(crate) fn place(&self, span: Span) -> Place {
         let start = floor(&self.text, span.start);

@@ -2,13 +2,14 @@
 
 use crate::diagnostic::printable;
 use crate::fields::Fields;
-use crate::jobfile::JobFile;
+use crate::jobfile::{self, JobFile};
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::template::{Instance, Template};
 use crate::tree::Node;
 use crate::value;
 use crate::vocabulary::{CACHES, ENGINES, LAYOUTS};
+use record::quantity::Bytes;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
 use std::path::Path;
 
@@ -110,7 +111,12 @@ fn job_file(
         }
     }
     let path = value::text(node, "path of a fio job file", scope, problems)?;
-    let file = crate::jobfile::read(node, &path, base_dir, engine, layout, problems)?;
+    let room = match fields.get("size") {
+        Some(size) => Some(value::size(size, scope, problems)?),
+        None => None,
+    };
+    let asked = jobfile::Asked { node, path: &path, base_dir, engine, layout, scope, room };
+    let file = jobfile::read(&asked, problems)?;
     let JobFile { text, size_bytes, sets_time, engine, jobs } = file;
     if sets_time && jobs.is_empty() {
         problems.note(
@@ -118,14 +124,25 @@ fn job_file(
             "the job file's own times count where it has them; the forecast knows only `measure`",
         );
     }
-    let size_bytes = match (fields.get("size"), size_bytes) {
-        (Some(size), _) => value::size(size, scope, problems)?,
-        (None, Some(bytes)) if bytes > 0 => bytes,
+    let size_bytes = match (room, size_bytes) {
+        (room, Some(bytes)) if bytes > 0 => {
+            if room.is_some_and(|room| room != bytes) {
+                problems.note(
+                    node.span,
+                    format!(
+                        "the job file says all its sizes, {} together: `size` beside it has no effect",
+                        Bytes(bytes)
+                    ),
+                );
+            }
+            bytes
+        }
+        (Some(room), _) => room,
         (None, _) => {
             problems
                 .add_missing(node.span, "the job file does not say how much data its jobs need")
                 .expected(
-                    "`size=...` (a size, no percentage) in every job, or `size: ...` here for all together",
+                    "`size=...` (a size, no percentage) in every job, or `size: ...` here: the room of all its files together",
                 );
             return None;
         }

@@ -132,11 +132,9 @@ fn what_makes_fio_the_engine_is_named() {
         ("bs=4k,8k", "`bs=4k,8k` ([a], line 4)"),
         ("bs=4kB", "`bs=4kB` ([a], line 4)"),
         ("blocksize=4096.5", "`blocksize=4096.5` ([a], line 4)"),
-        ("direct", "`direct` ([a], line 4)"),
         ("rw=randread:8", "`rw=randread:8` ([a], line 4)"),
         ("size=50%", "`size=50%` ([a], line 4)"),
         ("filesize=1m", "`filesize=1m` ([a], line 4)"),
-        ("filename=One", "`filename=One` ([a], line 4)"),
         ("filename=a:b", "`filename=a:b` ([a], line 4)"),
         ("ioengine=mmap", "`ioengine=mmap` ([a], line 4)"),
         (
@@ -153,9 +151,9 @@ fn what_makes_fio_the_engine_is_named() {
         ("bs=4k\nbssplit=4k/50:8k/50", "`bssplit=4k/50:8k/50` beside another block size ([a], line 5)"),
         ("rate=1m,500k", "`rate=1m,500k` ([a], line 4)"),
         ("rw=randrw\nrate=1m", "`rate` with `rw: randrw`: fio holds each direction to it ([a], line 5)"),
+        ("number_ios=9", "`number_ios=9` ([a], line 4)"),
         ("numjobs=1000\n[b]\nsize=1m\nnumjobs=25", "more than 1024 jobs ([b], line 7)"),
         ("verify=md5", "`verify: md5`, only crc32c ([a], line 4)"),
-        ("rwmixwrite=130", "`rwmixwrite=130` ([a], line 4)"),
         ("runtime=25h", "`runtime=25h` ([a], line 4)"),
         ("direct=1\nbs=1000", "`direct: 1` with blocks of 1000 bytes ([a], line 5)"),
         ("\n[b]\nrw=read\nsize=1m\nstonewall", "`stonewall` ([b], line 8)"),
@@ -262,4 +260,147 @@ fn very_many_jobs_are_fios_at_once() {
     let (engine, jobs, notes) = taken(&format!("[global]\nsize=4k\n{}", "[a]\n".repeat(60_000)), "");
     assert_eq!((engine, jobs.len()), (EngineKind::Fio, 0));
     assert!(notes[0].ends_with("does not know more than 1024 jobs ([a])"), "{notes:?}");
+}
+
+#[test]
+fn what_only_adds_files_or_takes_figures_away_is_left_out_and_said() {
+    let text = "[a]\nsize=1m\nwrite_bw_log=/etc/x\nlog_avg_msec=10\ngtod_reduce=1\nunlink=1\ngroup_reporting\nthread\n";
+    let (engine, _, notes) = taken(text, "");
+    assert_eq!(engine, EngineKind::Native, "{notes:?}");
+    for said in [
+        "runs without `write_bw_log`, `log_avg_msec`: the record has every I/O in histograms",
+        "runs without `gtod_reduce`: the record needs the latencies",
+        "runs without `unlink`: every trial lays its files out",
+        "runs without `thread`: diskproof sets it itself",
+    ] {
+        assert!(notes.iter().any(|note| note.contains(said)), "{said}: {notes:?}");
+    }
+    assert!(!notes.iter().any(|note| note.contains("group_reporting")), "{notes:?}");
+}
+
+#[test]
+fn every_file_that_a_job_names_gets_a_place_and_the_plan_prints_it() {
+    let text = "[global]\nsize=1m\n[a]\nfilename=/dev/nvme0n1\n[b]\nfilename=../../etc/passwd\n[c]\ndirectory=/dev\nfilename=./nvme0n1\n[d]\nfilename=\n";
+    let (engine, jobs, notes) = taken(text, "");
+    assert_eq!(engine, EngineKind::Native, "{notes:?}");
+    let names: Vec<Option<&str>> = jobs.iter().map(|job| job.options.filename.as_deref()).collect();
+    assert_eq!(names, [Some("dev_nvme0n1"), Some(".._.._etc_passwd"), Some("dev_nvme0n1"), None]);
+    let map = "in the volume: /dev/nvme0n1 -> dev_nvme0n1, ../../etc/passwd -> .._.._etc_passwd; without a file system";
+    assert!(notes.iter().any(|note| note.contains(map)), "{notes:?}");
+}
+
+#[test]
+fn values_that_fio_refuses_are_refused_with_their_line() {
+    for (line, said) in [
+        ("rw=rnadread", "did you mean `randread`?"),
+        ("rwmixread=150", "a whole number from 0 to 100"),
+        ("iodepth=0", "a whole number from 1 on"),
+        ("time_based=true", "`time_based` takes 0 or 1"),
+        ("direct", "`direct` takes 0 or 1"),
+        ("verify=foo", "`verify` takes one of none"),
+        ("size=lots", "size=lots is no size"),
+        ("numjobs=0", "`numjobs` takes a whole number from 1 on"),
+        ("mem=mmaphuge:/huge/x", "it would map another file"),
+        ("verify_state_load=1", "no earlier trial leaves a state"),
+        ("buffer_pattern='/etc/passwd'", "write the pattern itself"),
+        ("pi_act=1", "NVMe commands past the block layer"),
+        ("filename_format=$clientuid", "known here: $jobname, $jobnum, $filenum"),
+        ("directory=a:b\nfilename=f\nnumjobs=2", "write a section for each folder"),
+    ] {
+        let why = load(&format!("[a]\nsize=1m\n{line}\n"), "").unwrap_err().to_string();
+        assert!(why.contains(said) && why.contains("mine.fio:3:1"), "{line}: {why}");
+    }
+    for line in [
+        "rw=randread:8",
+        "rw=read:-8k",
+        "iodepth=1k",
+        "rwmixread=50,50",
+        "verify=meta",
+        "time_based",
+        "stats=0",
+    ] {
+        taken(&format!("[a]\nsize=1m\n{line}\n"), "");
+    }
+}
+
+#[test]
+fn comments_and_names_are_as_fio_takes_them() {
+    let text = "[global-more] ; defaults\nsize=1m\t# each\n[4k/rand]\nbs=4k ; small\n";
+    let (engine, jobs, notes) = taken(text, "");
+    assert_eq!((engine, jobs.len()), (EngineKind::Native, 1), "{notes:?}");
+    assert_eq!((jobs[0].name.as_str(), jobs[0].options.size_bytes), ("4k/rand", 1 << 20));
+    let script =
+        load("#!/bin/sh\nexport X=1\ncat >j <<END\n[a]\nsize=1m\nEND\n", "").unwrap_err().to_string();
+    assert!(
+        script.contains("looks like a shell script") && script.matches("mine.fio").count() == 1,
+        "{script}"
+    );
+}
+
+#[test]
+fn a_size_that_the_device_decides_needs_room_and_one_that_the_file_says_counts() {
+    let open = "[a]\nfilename=/dev/sdb\nrw=randread\n";
+    assert!(load(open, "").unwrap_err().to_string().contains("`size: ...` here"));
+    let size = |text: &str, more: &str| {
+        let loaded = load(text, more).unwrap();
+        let Ask::JobFile { size_bytes, .. } = loaded.plan.cells[0].workload.ask else {
+            panic!("no job file")
+        };
+        (size_bytes >> 20, loaded.notes)
+    };
+    assert_eq!(size(open, ", size: 64m").0, 64);
+    let (own, notes) = size("[a]\nsize=8m\nnumjobs=2\nstartdelay=1\n", ", size: 64m");
+    assert_eq!(own, 16);
+    assert!(
+        notes.iter().any(|note| note.contains("16 MiB together: `size` beside it has no effect")),
+        "{notes:?}"
+    );
+    let why = load("[a]\nsize=80m\n[b]\nsize=50%\n", ", size: 64m").unwrap_err().to_string();
+    assert!(why.contains("[b] takes its size from the file or device, and 0 bytes are left"), "{why}");
+}
+
+/// Loads an experiment with variables, beside the files of a folder.
+fn with_files(files: &[(&str, &str)], workload: &str) -> Result<Loaded, LoadError> {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let outside = dir.path().join("jobs/link.fio");
+    std::os::unix::fs::symlink("/etc/hostname", outside).unwrap();
+    let text = format!(
+        "experiment: demo\nparameters: {{ DEPTH: 8 }}\nvolumes: {{ d: {{ directory: /tmp }} }}\nstacks: {{ d: {{}} }}\n\
+         workloads: {{ {workload} }}\n"
+    );
+    parse(&text, "demo.yaml", dir.path(), &BTreeMap::new())
+}
+
+fn text_of(loaded: &Loaded, cell: usize) -> &str {
+    let Ask::JobFile { text, .. } = &loaded.plan.cells[cell].workload.ask else { panic!("no job file") };
+    text
+}
+
+#[test]
+fn variables_are_filled_from_parameters_and_factors() {
+    let file = [("jobs/a.fio", "[a]\nsize=1m\niodepth=${DEPTH}\nbs=${BS} ; ${NOT}\n")];
+    let loaded = with_files(&file, "\"w-{BS}\": { with: { BS: [4k, 8k] }, fio: jobs/a.fio }").unwrap();
+    assert_eq!(text_of(&loaded, 0), "[a]\nsize=1m\niodepth=8\nbs=4k ; ${NOT}\n");
+    assert!(text_of(&loaded, 1).contains("bs=8k"));
+    let why = with_files(&file, "w: { fio: jobs/a.fio }").unwrap_err().to_string();
+    assert!(why.contains("`${BS}` has no value") && why.contains("a.fio:4:4"), "{why}");
+}
+
+#[test]
+fn included_files_lie_below_the_job_file_and_are_in_the_record() {
+    let common = ("jobs/parts/common.fio", "bs=16k\n");
+    let job = |include: &str| format!("[a]\nsize=1m\ninclude {include}\nrw=randread\n");
+    let good =
+        with_files(&[common, ("jobs/a.fio", &job("parts/common.fio"))], "w: { fio: jobs/a.fio }").unwrap();
+    assert_eq!(text_of(&good, 0), "[a]\nsize=1m\nbs=16k\nrw=randread\n");
+    for outside in ["/etc/hostname", "../secret.fio", "link.fio", "parts/../../secret.fio", "nobody.fio"] {
+        let files = [common, ("secret.fio", "bs=1k\n"), ("jobs/a.fio", &job(outside))];
+        let why = with_files(&files, "w: { fio: jobs/a.fio }").unwrap_err().to_string();
+        assert!(why.contains("a.fio:3:1") && why.contains("`include`"), "{outside}: {why}");
+    }
 }

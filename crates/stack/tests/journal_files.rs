@@ -46,6 +46,25 @@ fn a_journal_that_is_a_fifo_or_a_link_is_refused_at_once() {
 }
 
 #[test]
+fn an_empty_or_cut_journal_is_said_to_tell_nothing() {
+    for content in ["", "{\"session\":{\"format"] {
+        let state = tempfile::tempdir().unwrap();
+        let dir = state.path().join("journal");
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::write(dir.join("run.jsonl"), content).unwrap();
+        let said =
+            soon(state.path(), |machine| undo_run(machine, &RunId("run".to_owned())).unwrap().to_string());
+        assert!(
+            said.starts_with("nothing undone; the journal ") && said.contains("run.jsonl is empty or cut"),
+            "{said}"
+        );
+    }
+    let state = tempfile::tempdir().unwrap();
+    let said = soon(state.path(), |machine| undo_run(machine, &RunId("run".to_owned())).unwrap().to_string());
+    assert_eq!(said, "nothing was left to undo", "no journal at all");
+}
+
+#[test]
 fn a_memory_of_provisioning_that_is_a_fifo_is_refused_at_once() {
     for name in ["provision.json", "provision.lock"] {
         let state = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use crate::scene::Scene;
 use crate::sequential::Means;
 use crate::span::number;
 use crate::usage::rate::made_iops;
-use crate::{emulated, leaves, limit, metrics, provision, search};
+use crate::{emulated, leaves, limit, metrics, phases, provision, search};
 use record::finding::{Claim, Finding, Served, Severity};
 use record::fio_option;
 use record::judged::{Asked, CellView, SearchView, TrialCount};
@@ -82,6 +82,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         limited_by: limit::over_trials(limits),
         model: None,
         leaves: leaves::of_cell(&facts),
+        phases: phases::of_cell(&facts, means),
         id: cell.id.clone(),
         target: cell.target.clone(),
         stack: cell.stack.name.clone(),

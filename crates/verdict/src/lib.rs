@@ -45,6 +45,7 @@ mod outage;
 mod outrank;
 mod page_cache;
 mod pairing;
+mod phases;
 mod provision;
 #[cfg(test)]
 mod random;

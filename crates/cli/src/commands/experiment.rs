@@ -1,12 +1,14 @@
 //! Makes a plan of an experiment file: asks for missing parameters and chooses the seed.
 
+use super::job_file::{self, Refused};
 use crate::args::Experiment;
 use crate::exit::Failure;
 use crate::output;
 use crate::parameters;
 use record::id::RunId;
 use record::plan::Plan;
-use spec::LoadError;
+use record::printable::Shown as _;
+use spec::{LoadError, Loaded};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,7 +18,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The file or a parameter is wrong; the error names the place.
 pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
     let set = parameters::parse(&args.set)?;
-    let loaded = with_parameters(set, |set| spec::load(&args.file, set))?;
+    let loaded = match &args.on {
+        Some(on) => of_job_file(args, on, set)?,
+        None if job_file::is_job_file(&args.file) => {
+            let file = args.file.shown();
+            return Err(Failure::input(format!(
+                "{file} is a fio job file: say where it runs, `--on DIR` or `--on DISK`; or write an experiment, `diskproof new --from {file}`"
+            )));
+        }
+        None => with_parameters(set, |set| spec::load(&args.file, set))?,
+    };
     for note in &loaded.notes {
         output::aside(&format!("note: {note}"));
     }
@@ -29,14 +40,25 @@ pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
+/// Makes a plan of a job file and the place where it runs.
+fn of_job_file(args: &Experiment, on: &str, set: BTreeMap<String, String>) -> Result<Loaded, Failure> {
+    let place = job_file::Place::read(on)?;
+    let (loaded, chosen) =
+        with_parameters(set, |set| job_file::load(&args.file, &place, args.size.as_deref(), set))?;
+    if let Some(note) = chosen {
+        output::aside(&format!("note: {note}"));
+    }
+    Ok(loaded)
+}
+
 /// Calls `load` until all parameters have values, or until there is nobody to ask.
-fn with_parameters<T>(
+fn with_parameters<T, E: Into<Refused>>(
     mut set: BTreeMap<String, String>,
-    load: impl Fn(&BTreeMap<String, String>) -> Result<T, LoadError>,
+    load: impl Fn(&BTreeMap<String, String>) -> Result<T, E>,
 ) -> Result<T, Failure> {
     loop {
-        match load(&set) {
-            Err(LoadError::MissingParameters(missing)) if output::can_ask() => {
+        match load(&set).map_err(Into::into) {
+            Err(Refused::Load(LoadError::MissingParameters(missing))) if output::can_ask() => {
                 for parameter in missing {
                     let help = parameter.help.map(|help| format!(" ({help})")).unwrap_or_default();
                     let Some(value) = output::ask(&format!("{}{help}: ", parameter.name)) else {
@@ -45,7 +67,9 @@ fn with_parameters<T>(
                     set.insert(parameter.name, value);
                 }
             }
-            other => return other.map_err(failure),
+            Ok(loaded) => return Ok(loaded),
+            Err(Refused::Load(error)) => return Err(failure(error)),
+            Err(Refused::Failure(failure)) => return Err(failure),
         }
     }
 }

@@ -54,15 +54,23 @@ fn row(run: &RunSummary) -> [String; 6] {
     let millis = i64::try_from(run.started_unix_ms).unwrap_or(i64::MAX);
     let started = Timestamp::from_millisecond(millis)
         .map_or_else(|_| "?".to_owned(), |t| t.strftime("%Y-%m-%d %H:%M").to_string());
-    let trials = match run.stopped {
-        // The planned number was only the maximum.
-        Stopped::Enough { .. } => run.trials_done.to_string(),
-        _ => format!("{}/{}", run.trials_done, run.trials_planned.max(run.trials_done)),
-    };
+    let trials = trials(run);
     // a store may be somebody else's
     let tags = run.tags.join(", ");
     [run.id.to_string(), run.experiment.clone(), started, trials, ended(&run.stopped), tags]
         .map(|text| printable(&text).into_owned())
+}
+
+/// The number of measured trials, of the planned ones, and of failed ones if there are any.
+fn trials(run: &RunSummary) -> String {
+    let measured = run.trials_done.saturating_sub(run.trials_failed);
+    let failed =
+        if run.trials_failed > 0 { format!(", {} failed", run.trials_failed) } else { String::new() };
+    match run.stopped {
+        // The planned number was only the maximum.
+        Stopped::Enough { .. } => format!("{measured}{failed}"),
+        _ => format!("{measured}/{}{failed}", run.trials_planned.max(run.trials_done)),
+    }
 }
 
 fn ended(stopped: &Stopped) -> String {
@@ -80,5 +88,29 @@ fn ended(stopped: &Stopped) -> String {
             format!("failed: {cut}{}", if cut.len() < line.len() { "..." } else { "" })
         }
         Stopped::Unfinished => "never (killed, or still running)".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::trials;
+    use record::event::Stopped;
+    use record::id::RunId;
+    use store::RunSummary;
+
+    #[test]
+    fn a_failed_trial_is_not_counted_as_measured() {
+        let run = |done, failed, planned, stopped| RunSummary {
+            id: RunId("20261121-201455-3f9a".to_owned()),
+            experiment: "demo".to_owned(),
+            started_unix_ms: 0,
+            trials_done: done,
+            trials_failed: failed,
+            trials_planned: planned,
+            stopped,
+        };
+        assert_eq!(trials(&run(1, 1, 1, Stopped::RoundsDone { rounds: 1 })), "0/1, 1 failed");
+        assert_eq!(trials(&run(4, 0, 6, Stopped::Interrupted)), "4/6");
+        assert_eq!(trials(&run(8, 2, 90, Stopped::Enough { rounds: 4 })), "6, 2 failed");
     }
 }

@@ -1,5 +1,6 @@
 //! `diskproof new [FILE]`: a commented experiment to start from.
 
+use super::job_file::{self, Place};
 use crate::args::{Kind, New};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -13,15 +14,39 @@ const DIRECTORY: &str = include_str!("../../templates/directory.yaml");
 const DISKS: &str = include_str!("../../templates/disks.yaml");
 
 pub(crate) fn new(args: &New) -> Result<Exit, Failure> {
-    let text = template(args.kind);
+    let (text, set) = match &args.from {
+        Some(from) => (around(from, args.file.as_deref())?, " --set dir=DIR"),
+        None => (template(args.kind).to_owned(), ""),
+    };
     match &args.file {
-        None => output::own(text)?,
+        None => output::own(&text)?,
         Some(path) => {
-            write_new(path, text)?;
-            output::aside(&format!("{}: written. Next: diskproof plan {}", path.shown(), path.shown()));
+            write_new(path, &text)?;
+            output::aside(&format!("{}: written. Next: diskproof plan {}{set}", path.shown(), path.shown()));
         }
     }
     Ok(Exit::Fine)
+}
+
+/// An experiment around a job file. It names the job file relative to its own folder if both lie in the same one.
+fn around(from: &Path, file: Option<&Path>) -> Result<String, Failure> {
+    let real = from.canonicalize().map_err(|e| Failure::input(format!("{}: {e}", from.shown())))?;
+    let folder = job_file::folder(file.unwrap_or(Path::new("my.yaml")));
+    let named = match (real.parent() == folder.canonicalize().ok().as_deref(), real.file_name()) {
+        (true, Some(name)) => Path::new(name).to_owned(),
+        _ => real.clone(),
+    };
+    let fio =
+        named.to_str().ok_or_else(|| Failure::input(format!("{}: this path is not UTF-8", named.shown())))?;
+    let loads = |size| {
+        let text = job_file::yaml(from, fio, &Place::Asked, size)?;
+        Ok((job_file::is_whole(&text, &folder), text))
+    };
+    match loads(None)? {
+        (true, text) => Ok(text),
+        // Without a size in the job file, the experiment says how much room its files get.
+        (false, _) => loads(Some("1g")).map(|(_, text)| text),
+    }
 }
 
 fn template(kind: Kind) -> &'static str {

@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::{output, page};
 use here::Here;
+use device::Place;
 use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
@@ -52,6 +53,7 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
         "plan": plan,
         "forecast": forecast::document(&spec::forecast(plan)),
         "order": order,
+        "jobs_as_run": jobs_as_run(plan),
         "remarks": under::remarks(plan),
         "missing_here": here.looked.then_some(&here.missing),
     })
@@ -63,6 +65,21 @@ fn in_words(here: &Here) -> Vec<String> {
         (true, []) => vec!["everything that this needs is here".to_owned()],
         (true, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
     }
+}
+
+/// The job files as fio gets them, by cell, with names in capitals for the places that a run makes.
+fn jobs_as_run(plan: &Plan) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for cell in plan.cells.iter().filter(|cell| cell.workload.engine == EngineKind::Fio) {
+        let Ask::JobFile { text, size_bytes, .. } = &cell.workload.ask else { continue };
+        let place = match spec::on_device(&cell.stack) {
+            true => Place::Block("/dev/DEVICE".into()),
+            false => Place::Directory("/DIRECTORY".into()),
+        };
+        let job = engine::fio::as_run(text, &place, *size_bytes, plan.measure.trial_seconds);
+        all.insert(cell.id.to_string(), job.unwrap_or_else(|why| format!("# a run refuses this: {why}\n")));
+    }
+    all
 }
 
 fn view(plan: &Plan) -> PlanView {

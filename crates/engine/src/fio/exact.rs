@@ -11,7 +11,7 @@ use super::output::{float, proportion};
 use super::series::{self, Course};
 use super::times::Times;
 use record::latency::LatencyHistogram;
-use record::trial::{Series, Totals, Window};
+use record::trial::{Phase, Series, Totals, Window};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -35,6 +35,7 @@ pub(super) struct Counted {
     pub(super) read: Option<Totals>,
     pub(super) write: Option<Totals>,
     pub(super) trim: Option<Totals>,
+    pub(super) phases: Vec<Phase>,
     pub(super) series: Option<Series>,
     pub(super) window: Window,
 }
@@ -92,7 +93,8 @@ pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Cou
     sums.iter_mut().flatten().for_each(set_mean);
     let [read, write, trim] = sums;
     let window = common(&spans);
-    Ok(Counted { read, write, trim, series: series::of(&courses, window, times), window })
+    let series = series::of(&courses, window, times);
+    Ok(Counted { read, write, trim, phases: Vec::new(), series, window })
 }
 
 /// A common window. Jobs and directions begin and end at rows of their own, a few milliseconds apart. With the mean of the begins

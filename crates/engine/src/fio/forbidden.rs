@@ -1,12 +1,13 @@
 //! Options that would make fio leave the device or file system under test, run programs, or break what a trial relies on. `spec`
 //! refuses them with their line; this is the second check, at the moment of use, by the same table.
 
-use record::fio_option::{Access, IOENGINES, find};
+use record::fio_option::{Access, IOENGINES, find, refused_value};
 
 /// Why fio may not be given an option of a user; `None` when it may.
 pub(crate) fn reason(name: &str, value: &str) -> Option<String> {
     match find(name).map(|option| option.access) {
         Some(Access::Refused(why)) => return Some(format!("the option {name} can't be set: {why}")),
+        Some(Access::Alias(alias)) if alias.minus_from.is_none() => return reason(alias.of, value),
         Some(Access::Key(_)) if name == "ioengine" => return ioengine(value),
         Some(_) => {}
         None => {
@@ -15,8 +16,8 @@ pub(crate) fn reason(name: &str, value: &str) -> Option<String> {
             ));
         }
     }
-    if matches!(name, "buffer_pattern" | "verify_pattern") && value.contains('\'') {
-        return Some(format!("the option {name} can't be read from a file; write the pattern itself"));
+    if let Some(why) = refused_value(name, value) {
+        return Some(format!("the option {name} can't be {value}: {why}"));
     }
     unsafe_text(value).map(|c| format!("the option {name} can't hold {c:?}: fio would expand or cut it"))
 }
@@ -25,9 +26,9 @@ pub(crate) fn reason(name: &str, value: &str) -> Option<String> {
 pub(crate) fn among_others(name: &str, value: &str) -> Option<String> {
     match find(name).map(|option| option.access) {
         Some(Access::Passed | Access::Refused(_)) | None => reason(name, value),
-        Some(Access::Key(_) | Access::JobFile(_) | Access::Ours(_) | Access::Alias(_)) => {
-            Some(format!("{name} belongs to the workload itself, not among its other options"))
-        }
+        Some(
+            Access::Key(_) | Access::JobFile(_) | Access::Ours(_) | Access::LeftOut(_) | Access::Alias(_),
+        ) => Some(format!("{name} belongs to the workload itself, not among its other options")),
     }
 }
 
@@ -53,7 +54,7 @@ mod tests {
     #[test]
     fn places_and_programs_are_refused() {
         for name in [
-            "directory",
+            "opendir",
             "exec_prerun",
             "include",
             "opendir",
@@ -65,7 +66,7 @@ mod tests {
         ] {
             assert!(reason(name, "x").is_some(), "{name}");
         }
-        assert!(reason("buffer_pattern", "'/etc/shadow'").unwrap().contains("from a file"));
+        assert!(reason("buffer_pattern", "'/etc/shadow'").unwrap().contains("another file"));
     }
 
     #[test]

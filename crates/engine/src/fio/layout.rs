@@ -9,13 +9,16 @@ use super::userfile::{self, Rewritten};
 use super::{limits, verify};
 use crate::contract::Job;
 use crate::data::{
-    UNIT_BYTES, check_device, check_device_size, check_in_place, clear, create, data_files, io_error, size,
-    whole_blocks,
+    UNIT_BYTES, check_device, check_device_size, check_in_place, clear, create, data_files, free_bytes,
+    io_error, size, whole_blocks,
 };
 use crate::error::EngineError;
 use crate::process::{self, GRACE, Order, Why};
 use crate::regions::{Region, distinct};
 use device::Place;
+use host::{Invocation, LocalRunner, Runner, Tool};
+use record::printable::chain;
+use record::quantity::Bytes;
 use record::workload::{Ask, Layout, Options};
 use rustix::fs::ftruncate;
 use std::cell::Cell;
@@ -40,7 +43,7 @@ pub(super) fn prepare(job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
     }
     let paths = match &job.workload.ask {
         Ask::Options(options) => lay_out(job, options)?,
-        Ask::JobFile { text, .. } => lay_out_for(job, text)?,
+        Ask::JobFile { text, size_bytes, .. } => lay_out_for(job, text, *size_bytes)?,
         Ask::Copy(_) | Ask::Bonnie(_) => Vec::new(),
     };
     (job.progress)(1.0);
@@ -71,25 +74,42 @@ fn lay_out(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError
 }
 
 /// Lays out for a user's own job file: fio itself knows the files and sizes of its jobs.
-fn lay_out_for(job: &Job<'_>, text: &str) -> Result<Vec<PathBuf>, EngineError> {
+fn lay_out_for(job: &Job<'_>, text: &str, size_bytes: u64) -> Result<Vec<PathBuf>, EngineError> {
     let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
-    let file = userfile::rewrite(job, text).map_err(refused)?;
-    if let Place::Block(device) = job.ground.place() {
-        let needed = file.block_end_bytes.unwrap_or(0);
-        check_device_size(device, needed)?;
-        write(job, &file.layout, needed)?;
-        return Ok(vec![device.clone()]);
-    }
-    let size_bytes = match &job.workload.ask {
-        Ask::JobFile { size_bytes, .. } => *size_bytes,
-        Ask::Options(_) | Ask::Copy(_) | Ask::Bonnie(_) => 0,
+    let file = userfile::rewrite(job, text, size_bytes).map_err(refused)?;
+    parsed(job, &file.run)?;
+    let directory = match job.ground.place() {
+        Place::Block(device) => {
+            check_device_size(device, file.needed_bytes)?;
+            write(job, &file.layout, file.needed_bytes)?;
+            return Ok(vec![device.clone()]);
+        }
+        Place::Directory(directory) => directory,
     };
-    write(job, &file.layout, size_bytes)?;
+    let free = free_bytes(directory)?;
+    if file.needed_bytes > free {
+        let (needed, free) = (Bytes(file.needed_bytes), Bytes(free));
+        return Err(refused(format!(
+            "the files of the job file take {needed}, and {free} are free in the file system under test"
+        )));
+    }
+    write(job, &file.layout, file.needed_bytes)?;
     let paths = check_user_files(job, &file)?;
     for path in &paths {
         as_declared(path, job.workload.layout)?;
     }
     Ok(paths)
+}
+
+/// Lets fio read the job file before anything is written: what fio of this version refuses, it says now.
+fn parsed(job: &Job<'_>, run: &Ini) -> Result<(), EngineError> {
+    let path = job.scratch.join("parsed.fio");
+    fs::write(&path, run.to_string()).map_err(io_error("write", &path))?;
+    let ask = Invocation::new(Tool::Fio).arg("--parse-only").arg(&path);
+    LocalRunner.run(&ask).map(drop).map_err(|failure| EngineError::Refused {
+        workload: job.workload.name.clone(),
+        reason: format!("this machine's fio doesn't take the job file: {}", chain(&failure)),
+    })
 }
 
 /// Turns a written file into the reservation or hole of the workload.
@@ -108,7 +128,7 @@ pub(super) fn check_user_files(job: &Job<'_>, file: &Rewritten) -> Result<Vec<Pa
     let directory = match job.ground.place() {
         Place::Directory(directory) => directory,
         Place::Block(device) => {
-            check_device_size(device, file.block_end_bytes.unwrap_or(0))?;
+            check_device_size(device, file.needed_bytes)?;
             return Ok(vec![device.clone()]);
         }
     };

@@ -3,11 +3,11 @@
 use super::command::{argv, messages, options, seconds};
 use super::exact::{self, Counted};
 use super::ini::Ini;
-use super::json::{self, JobReport, Reading, Report};
+use super::json::{self, JobDirection, JobReport, Reading, Report};
 use super::output::{Asked, Span};
 use super::read_back::check_content;
 use super::times::Times;
-use super::{durable, jobfile, layout, limits, mixed, output, userfile, verify, version};
+use super::{durable, jobfile, layout, limits, mixed, output, phases, userfile, verify, version};
 use crate::contract::{Engine, Job};
 use crate::data;
 use crate::error::EngineError;
@@ -15,7 +15,7 @@ use crate::process::{self, Ended, GRACE, Order, Why};
 use crate::regions::distinct;
 use host::{Invocation, LocalRunner, Runner, Tool};
 use record::printable::chain;
-use record::trial::{Departure, EngineOutput, ErrorCount, Window};
+use record::trial::{Departure, EngineOutput, ErrorCount, Phase, Totals, Window};
 use record::workload::Ask;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,8 +30,8 @@ pub struct FioEngine;
 enum Counting {
     /// From fio's histogram logs.
     Exact(Times),
-    /// From fio's totals, with the request of each section.
-    Totals(BTreeMap<String, Asked>),
+    /// From fio's totals, with the request of each section, and the sections of each phase.
+    Totals(BTreeMap<String, Asked>, Vec<Vec<String>>),
 }
 
 /// A workload that is ready for fio.
@@ -71,7 +71,12 @@ impl Engine for FioEngine {
             started: job.started,
             tick: &|_| {},
         })?;
-        let reading = json::read(&ended.stdout);
+        let mut reading = json::read(&ended.stdout);
+        if let (Counting::Totals(_, phases), Some(report)) = (&ready.counting, &mut reading.report)
+            && !phases.is_empty()
+        {
+            phases::as_groups(report, phases);
+        }
         let mut messages = messages(&reading, &ended);
         check_end(&argv, &ready, &ended, &messages)?;
         let Some(report) = &reading.report else {
@@ -104,6 +109,7 @@ impl Engine for FioEngine {
             trim: counted.trim,
             sync: durable::syncs(report),
             durable,
+            phases: counted.phases,
             verified,
             generator: output::generator(report, counted.window, ios),
             errors,
@@ -125,7 +131,7 @@ fn count(
     departures: &mut Vec<Departure>,
 ) -> Counted {
     let asked = |job: &JobReport| match counting {
-        Counting::Totals(sections) => {
+        Counting::Totals(sections, _) => {
             job.name.as_ref().and_then(|n| sections.get(n)).copied().unwrap_or_default()
         }
         Counting::Exact(_) => Asked::default(),
@@ -145,10 +151,18 @@ fn count(
         let all = ended.waited.as_secs_f64();
         span = Span { begin_before_end_seconds: all, length_seconds: all };
     }
+    let phases = phases::of(report, &asked);
+    let total = |by: fn(&JobReport) -> Option<&JobDirection>, of: fn(&Phase) -> Option<&Totals>| match phases
+        .as_slice()
+    {
+        [] => output::totals(report, &asked, by),
+        phases => phases::together(phases, of),
+    };
     Counted {
-        read: output::totals(report, &asked, |j| j.read.as_ref()),
-        write: output::totals(report, &asked, |j| j.write.as_ref()),
-        trim: output::totals(report, &asked, |j| j.trim.as_ref()),
+        read: total(|j| j.read.as_ref(), |phase| phase.read.as_ref()),
+        write: total(|j| j.write.as_ref(), |phase| phase.write.as_ref()),
+        trim: total(|j| j.trim.as_ref(), |phase| phase.trim.as_ref()),
+        phases,
         series: None,
         window: window(ended.end_ns, span),
     }
@@ -184,7 +198,7 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
             let bytes = options.data_bytes();
             let counting = match jobfile::times(job, options) {
                 Some(times) => Counting::Exact(times),
-                None => Counting::Totals(BTreeMap::new()),
+                None => Counting::Totals(BTreeMap::new(), Vec::new()),
             };
             Ok(Ready {
                 ini: jobfile::render(job, options, &regions).map_err(refused)?,
@@ -196,12 +210,12 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
         }
         Ask::Copy(_) | Ask::Bonnie(_) => Err(refused("fio performs I/O by options".to_owned())),
         Ask::JobFile { text, size_bytes, .. } => {
-            let file = userfile::rewrite(job, text).map_err(refused)?;
+            let file = userfile::rewrite(job, text, *size_bytes).map_err(refused)?;
             layout::check_user_files(job, &file)?;
             Ok(Ready {
                 ini: file.run,
                 shared_files: file.shared_files,
-                counting: Counting::Totals(file.asked),
+                counting: Counting::Totals(file.asked, file.phases),
                 expected_seconds: file.expected_seconds,
                 patience_seconds: file.expected_seconds
                     + patience_seconds(job.trial_seconds + job.ramp_seconds, *size_bytes),

@@ -2,20 +2,22 @@
 //! device, a span of the device. The file's own times hold, and the trial's where it sets none.
 
 use super::forbidden;
-use super::ini::{Ini, Section, escape};
+use super::ini::{Ini, Section};
 use super::jobfile;
 use super::output::Asked;
 use crate::contract::Job;
-use crate::regions::{DATA_PREFIX, writable};
+use crate::data::device_bytes;
 use device::Place;
 use record::effective::FLUSHING_ENDS;
 use record::fio_option::{Access, find};
-use record::job_file::{self, InForce, effective};
+use record::job_file::{
+    self, InForce, On, Placed, Room, effective, is_untimed, phases, resolve, seconds, unfit,
+};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 mod block;
-mod value;
+mod directory;
+mod laid_out;
 
 /// Options that name places; they are replaced.
 const PLACES: &[&str] = &["directory", "filename", "filename_format", "unique_filename"];
@@ -33,36 +35,95 @@ pub(super) struct Rewritten {
     pub(super) expected_seconds: f64,
     /// The request of each section.
     pub(super) asked: BTreeMap<String, Asked>,
-    /// On a block device: the bytes needed from its beginning.
-    pub(super) block_end_bytes: Option<u64>,
+    /// The sections of each phase; phases run one after the other.
+    pub(super) phases: Vec<Vec<String>>,
+    /// The bytes of all files; on a block device, the bytes needed from its beginning.
+    pub(super) needed_bytes: u64,
 }
 
 /// A job section with all options that hold for it.
 struct UserJob {
     section: Section,
     effective: Section,
-    clones: u64,
+    placed: Placed,
+    phase: usize,
+    /// Whether it says nothing about its duration.
+    untimed: bool,
+    /// What fio can't do of it on files, and on a device.
+    unfit: [Option<String>; 2],
 }
 
-/// Rewrites a job file for a device or file system under test.
+/// A job with the part of its files that it uses.
+struct Sized<'a> {
+    job: &'a UserJob,
+    room: Room,
+}
+
+/// Rewrites a job file for a device or file system under test. `size_bytes` are for the files of which the job file gives no size.
 ///
 /// # Errors
 /// The reason as text: what can't be parsed, or what would make fio leave the device or file system.
-pub(super) fn rewrite(job: &Job<'_>, text: &str) -> Result<Rewritten, String> {
+pub(super) fn rewrite(job: &Job<'_>, text: &str, size_bytes: u64) -> Result<Rewritten, String> {
+    let place = job.ground.place();
+    let room = match place {
+        Place::Directory(_) => size_bytes,
+        Place::Block(device) => device_bytes(device).map_err(|error| error.to_string())?.min(size_bytes),
+    };
+    for_place(text, place, room, Trial { seconds: job.trial_seconds, seed: job.seed })
+}
+
+/// The job file as fio gets it in a trial of `trial_seconds`, for a place that need not exist. A trial has a seed of its own.
+///
+/// # Errors
+/// The reason as text: what fio can't do there, or what would make fio leave the device or file system.
+pub fn as_run(text: &str, place: &Place, size_bytes: u64, trial_seconds: f64) -> Result<String, String> {
+    let trial = Trial { seconds: trial_seconds, seed: 0 };
+    Ok(for_place(text, place, size_bytes, trial)?.run.to_string())
+}
+
+/// What a trial adds to a job file.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    seconds: f64,
+    seed: u64,
+}
+
+fn for_place(text: &str, place: &Place, room: u64, trial: Trial) -> Result<Rewritten, String> {
     let jobs = jobs(text)?;
     if jobs.is_empty() {
         return Err("the job file has no job section".to_owned());
     }
-    let mut rewritten = match job.ground.place() {
-        Place::Directory(directory) => in_directory(&jobs, directory)?,
-        Place::Block(device) => block::on_device(&jobs, device, job.seed)?,
+    let sized = sized(&jobs, room)?;
+    let mut rewritten = match place {
+        Place::Directory(directory) => directory::in_directory(&sized, directory)?,
+        Place::Block(device) => block::on_device(&sized, device, trial.seed)?,
     };
     for (user, section) in jobs.iter().zip(rewritten.run.sections.iter_mut()) {
-        time(job, user, section, &mut rewritten.asked, &mut rewritten.expected_seconds);
-        seed(job, user, section);
+        time(trial.seconds, user, section, &mut rewritten.asked, &mut rewritten.expected_seconds);
+        seed(trial.seed, user, section);
+    }
+    for user in &jobs {
+        rewritten.phases.resize_with(rewritten.phases.len().max(user.phase + 1), Vec::new);
+        if let Some(phase) = rewritten.phases.get_mut(user.phase) {
+            phase.push(user.section.name.clone());
+        }
     }
     rewritten.run.sections.insert(0, head(false));
     Ok(rewritten)
+}
+
+/// Refuses what fio can't do of a job there.
+fn fits(job: &UserJob, on: On) -> Result<(), String> {
+    let [on_files, on_device] = &job.unfit;
+    let why = if on == On::Files { on_files } else { on_device };
+    why.as_ref().map_or(Ok(()), |why| Err(format!("section [{}]: {why}", job.section.name)))
+}
+
+/// The jobs, each with the part of its files that it uses.
+fn sized(jobs: &[UserJob], room: u64) -> Result<Vec<Sized<'_>>, String> {
+    let placed: Vec<Placed> = jobs.iter().map(|job| job.placed.clone()).collect();
+    let (rooms, _) = resolve(&placed, Some(room))?;
+    Ok(jobs.iter().zip(rooms).map(|(job, room)| Sized { job, room }).collect())
 }
 
 /// Options for all jobs, before all others.
@@ -88,7 +149,10 @@ fn jobs(text: &str) -> Result<Vec<UserJob>, String> {
         return Err(format!("line {line}: {wrong}"));
     }
     file.sections.iter().try_for_each(check)?;
-    let mut jobs = effective(&file.sections).map(user_job).collect::<Result<Vec<_>, _>>()?;
+    let found: Vec<_> = effective(&file.sections).collect();
+    let phases = phases(&found);
+    let jobs = found.into_iter().zip(phases).map(|(job, phase)| user_job(job, phase));
+    let mut jobs = jobs.collect::<Result<Vec<_>, _>>()?;
     distinct_names(&mut jobs);
     Ok(jobs)
 }
@@ -107,25 +171,23 @@ fn check(section: &job_file::Section) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether we set an option for all jobs, whatever the file says.
+/// Whether we set an option for all jobs or leave it out, whatever the file says.
 fn is_ours(name: &str) -> bool {
-    let set = find(name).is_some_and(|option| matches!(option.access, Access::Ours(_)));
+    let set = find(name).is_some_and(|o| matches!(o.access, Access::Ours(_) | Access::LeftOut(_)));
     set || PLACES.contains(&name)
 }
 
-fn user_job((section, options): (&job_file::Section, InForce<'_>)) -> Result<UserJob, String> {
+fn user_job((section, options): (&job_file::Section, InForce<'_>), phase: usize) -> Result<UserJob, String> {
+    let placed =
+        Placed::of(section, &options).map_err(|(_, why)| format!("section [{}]: {why}", section.name))?;
+    let untimed = is_untimed(&options);
+    let unfit = [On::Files, On::Device].map(|on| unfit(&options, &placed, on).map(|(_, why)| why));
     let mut effective = Section::new(&section.name);
     effective.options =
         options.into_iter().map(|(name, given)| (name.to_owned(), given.value.clone())).collect();
-    let clones = match effective.get("numjobs") {
-        None => 1,
-        Some(text) => text.parse::<u64>().ok().filter(|n| (1..=4096).contains(n)).ok_or_else(|| {
-            format!("section [{}]: numjobs={text} isn't a number from 1 to 4096", section.name)
-        })?,
-    };
     let mut own = effective.clone();
     own.options.retain(|(name, _)| !is_ours(name));
-    Ok(UserJob { section: own, effective, clones })
+    Ok(UserJob { section: own, effective, placed, phase, untimed, unfit })
 }
 
 /// Makes names distinct, since fio's report identifies jobs only by their section's name.
@@ -140,124 +202,22 @@ fn distinct_names(jobs: &mut [UserJob]) {
     }
 }
 
-fn in_directory(jobs: &[UserJob], directory: &Path) -> Result<Rewritten, String> {
-    writable(directory)?;
-    let mut names = Names::default();
-    let mut users: BTreeMap<String, u64> = BTreeMap::new();
-    let mut run = Ini::default();
-    for job in jobs {
-        let mut section = job.section.clone();
-        section.set("directory", escape(&directory.to_string_lossy()));
-        if let Some(listed) = job.effective.get("filename") {
-            let files: Vec<_> = files(listed).iter().map(|f| names.of(f)).collect();
-            for file in &files {
-                *users.entry(file.clone()).or_default() += job.clones;
-            }
-            section.set("filename", files.join(":"));
-        } else {
-            let format = format(job, &mut names)?;
-            let by_clone = format.contains("$jobnum");
-            *users.entry(format.clone()).or_default() += if by_clone { 1 } else { job.clones };
-            section.set("filename_format", format);
-        }
-        run.sections.push(section);
-    }
-    let mut layout = run.clone();
-    for section in &mut layout.sections {
-        section.flag("overwrite", true);
-        for waits in ["stonewall", "startdelay", "wait_for"] {
-            section.remove(waits);
-        }
-    }
-    layout.sections.insert(0, head(true));
-    Ok(Rewritten {
-        run,
-        layout,
-        shared_files: users.values().any(|n| *n > 1),
-        expected_seconds: 0.0,
-        asked: BTreeMap::new(),
-        block_end_bytes: None,
-    })
-}
-
-/// The names of files that fio generates: fio's own format, after our prefix.
-fn format(job: &UserJob, names: &mut Names) -> Result<String, String> {
-    let own = names.of(&job.section.name);
-    let Some(format) = job.effective.get("filename_format") else {
-        return Ok(format!("{own}.$jobnum.$filenum"));
-    };
-    let known = format.replace("$jobname", "J").replace("$jobnum", "N").replace("$filenum", "F");
-    if known.contains('$') {
-        return Err(format!("filename_format={format}: only $jobname, $jobnum and $filenum are known here"));
-    }
-    let tail: String = format.replace("$jobname", "").chars().map(plain_or_dollar).collect();
-    let head = if format.contains("$jobname") { own } else { names.of("") };
-    Ok(format!("{head}{tail}"))
-}
-
-fn plain_or_dollar(c: char) -> char {
-    if c == '$' { c } else { plain(c) }
-}
-
-fn plain(c: char) -> char {
-    if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' }
-}
-
-/// Our names for the user's files: one name for each file.
-#[derive(Default)]
-struct Names {
-    given: BTreeMap<String, String>,
-}
-
-impl Names {
-    fn of(&mut self, theirs: &str) -> String {
-        if let Some(ours) = self.given.get(theirs) {
-            return ours.clone();
-        }
-        let base: String = theirs.trim_start_matches('/').chars().map(plain).take(100).collect();
-        let mut ours = format!("{DATA_PREFIX}{base}");
-        let mut count = 1;
-        while self.given.values().any(|taken| *taken == ours) {
-            count += 1;
-            ours = format!("{DATA_PREFIX}{base}-{count}");
-        }
-        self.given.insert(theirs.to_owned(), ours.clone());
-        ours
-    }
-}
-
-/// The files of `filename=`: separated by `:`, except `\:`.
-fn files(listed: &str) -> Vec<String> {
-    let mut files = vec![String::new()];
-    let mut chars = listed.chars();
-    while let Some(c) = chars.next() {
-        match (c, files.last_mut()) {
-            ('\\', Some(last)) => last.extend(chars.next()),
-            (':', _) => files.push(String::new()),
-            (c, Some(last)) => last.push(c),
-            (_, None) => {}
-        }
-    }
-    files.retain(|f| !f.is_empty());
-    files
-}
-
 /// The file's own times; the trial's where it sets none.
 fn time(
-    job: &Job<'_>,
+    trial_seconds: f64,
     user: &UserJob,
     section: &mut Section,
     asked: &mut BTreeMap<String, Asked>,
     expected_seconds: &mut f64,
 ) {
-    let said = |name: &str| user.effective.get(name).and_then(value::seconds);
+    let said = |name: &str| user.effective.get(name).and_then(seconds);
     let runtime = said("runtime").filter(|s| *s > 0.0);
-    let seconds = runtime.unwrap_or(job.trial_seconds);
+    let seconds = runtime.unwrap_or(trial_seconds);
     // No ramp except its own: sections may run one after another, and then the devices' counters can't separate the ramps.
     let ramp = said("ramp_time").unwrap_or(0.0);
     if runtime.is_none() {
-        // The file's own `time_based` counts; the plan notes when it is missing.
-        if user.effective.get("time_based").is_none() {
+        // The file's own `time_based` or amount of I/O counts; the plan notes when both are missing.
+        if user.untimed {
             section.flag("time_based", true);
         }
         section.set("runtime", jobfile::milliseconds(seconds));
@@ -269,10 +229,10 @@ fn time(
 }
 
 /// Sets a seed per trial, unless the file sets its own offsets.
-fn seed(job: &Job<'_>, user: &UserJob, section: &mut Section) {
+fn seed(seed: u64, user: &UserJob, section: &mut Section) {
     if ["randrepeat", "randseed", "allrandrepeat"].iter().all(|name| user.effective.get(name).is_none()) {
         section.flag("randrepeat", false);
-        section.set("randseed", jobfile::fio_seed(job.seed));
+        section.set("randseed", jobfile::fio_seed(seed));
     }
 }
 

@@ -44,7 +44,7 @@ pub const VERIFY_WORDS: &[&str] = &[
 /// fio's I/O engines that do storage I/O on the files and devices of the job. All others use something else (network, object
 /// stores, other programs) or nothing at all.
 pub const IOENGINES: &[&str] =
-    &["psync", "libaio", "io_uring", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap"];
+    &["psync", "libaio", "io_uring", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap", "splice"];
 
 /// The longest pause between two I/Os: an hour.
 const MAX_THINKTIME_US: u64 = 3_600_000_000;
@@ -100,7 +100,7 @@ pub const KEYS: &[FioOption] = &[
         "size",
         Field::Size { least: 1, set: |o, bytes| o.size_bytes = bytes },
         by_trial,
-        "Size of each job's file or region; with `fio`, of all its jobs together",
+        "Size of each job's file or region; with `fio`, room of the files whose size the device would decide",
     ),
     key(
         "offset",

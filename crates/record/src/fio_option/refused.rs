@@ -1,6 +1,6 @@
 //! Options that nobody may set, each with its reason.
 
-use super::jobs::{LAYOUT, OWN, TIME};
+use super::jobs::{LAYOUT, OWN};
 use super::row::{FioOption, refused};
 
 const ELSEWHERE: &str = "it would point fio to other files or devices; diskproof places the data itself";
@@ -10,19 +10,17 @@ const WRITES: &str =
 const READS: &str = "it would replay or read other files";
 const NETWORK: &str = "it would use the network";
 const RIGHTS: &str = "it would change users, cgroups or the machine's settings, without an undo";
+const PASSTHROUGH: &str = "it belongs to NVMe commands past the block layer (io_uring_cmd, xnvme); `ioengine=io_uring` does block I/O on the same device";
+const DEFRAG: &str =
+    "it belongs to `ioengine=e4defrag`, which moves extents and does no I/O; leave that section out";
 const RECORD: &str = "it would take away figures that the record needs, or give them another unit";
 
 const SEARCH: &str = "fio would change the depth while it measures; a workload's `find` searches the most load within a limit of \
                       latency, with an interval (docs/how-to/latency-limit.md)";
 
 pub(super) const REFUSED: &[FioOption] = &[
-    refused("filename_format", ELSEWHERE),
-    refused("unique_filename", ELSEWHERE),
-    refused("directory", ELSEWHERE),
     refused("opendir", ELSEWHERE),
     refused("lockfile", ELSEWHERE),
-    refused("iomem", ELSEWHERE),
-    refused("mem", ELSEWHERE),
     refused("allow_mounted_write", ELSEWHERE),
     refused("include", READS),
     refused("exec_prerun", RUNS),
@@ -36,19 +34,10 @@ pub(super) const REFUSED: &[FioOption] = &[
     refused("trigger-file", RUNS),
     refused("trigger-timeout", RUNS),
     refused("trigger-remote", RUNS),
-    refused("write_bw_log", WRITES),
-    refused("write_lat_log", WRITES),
-    refused("write_iops_log", WRITES),
-    refused("write_hist_log", WRITES),
-    refused("write_iolog", WRITES),
-    refused("per_job_logs", WRITES),
     refused("output", WRITES),
     refused("output-format", OWN),
     refused("bandwidth-log", WRITES),
     refused("aux-path", WRITES),
-    refused("verify_dump", WRITES),
-    refused("verify_state_save", WRITES),
-    refused("verify_state_load", READS),
     refused("read_iolog", READS),
     refused("read_iolog_chunked", READS),
     refused("merge_blktrace_file", READS),
@@ -72,31 +61,29 @@ pub(super) const REFUSED: &[FioOption] = &[
     refused("uid", RIGHTS),
     refused("gid", RIGHTS),
     refused("ioscheduler", RIGHTS),
-    refused("unlink", LAYOUT),
-    refused("unlink_each_loop", LAYOUT),
     refused("create_only", LAYOUT),
-    refused("create_on_open", LAYOUT),
-    refused("allow_file_create", LAYOUT),
-    refused("fill_device", LAYOUT),
-    refused("fill_fs", LAYOUT),
     refused("file_append", LAYOUT),
+    refused("dataplacement", PASSTHROUGH),
+    refused("data_placement", PASSTHROUGH),
+    refused("fdp", PASSTHROUGH),
+    refused("fdp_pli", PASSTHROUGH),
+    refused("fdp_pli_select", PASSTHROUGH),
+    refused("plids", PASSTHROUGH),
+    refused("plid_select", PASSTHROUGH),
+    refused("pi_act", PASSTHROUGH),
+    refused("pi_chk", PASSTHROUGH),
+    refused("apptag", PASSTHROUGH),
+    refused("apptag_mask", PASSTHROUGH),
+    refused("md_per_io_size", PASSTHROUGH),
+    refused("donorname", DEFRAG),
+    refused("inplace", DEFRAG),
     refused("pre_read", "see `cache: warm`"),
-    refused("steadystate", TIME),
-    refused("steadystate_duration", TIME),
-    refused("steadystate_ramp_time", TIME),
     refused("latency_target", SEARCH),
     refused("latency_window", SEARCH),
     refused("latency_percentile", SEARCH),
     refused("latency_run", SEARCH),
-    refused("disable_lat", RECORD),
-    refused("disable_clat", RECORD),
-    refused("disable_slat", RECORD),
-    refused("disable_bw_measurement", RECORD),
-    refused("block_error_percentiles", RECORD),
     refused("kb_base", RECORD),
     refused("unit_base", RECORD),
-    refused("gtod_reduce", RECORD),
-    refused("status-interval", OWN),
     refused("verify_only", "it would measure no I/O that was asked for"),
     refused("trim_percentage", "write `rw: randtrim` or one of the other trim kinds"),
 ];

@@ -24,6 +24,8 @@ pub enum Access {
     JobFile(&'static str),
     /// Only diskproof, with the reason. A job file may contain it, but its value is dropped.
     Ours(&'static str),
+    /// Nobody, with the reason, which is a main clause. A job file may contain it: it is left out, and the plan says so.
+    LeftOut(&'static str),
     /// Nobody, with the reason.
     Refused(&'static str),
     /// Another name of an option, for job files.
@@ -164,6 +166,11 @@ pub(super) const fn job_file(name: &'static str, why: &'static str) -> FioOption
 /// An option that diskproof sets.
 pub(super) const fn ours(name: &'static str, why: &'static str) -> FioOption {
     FioOption { name, access: Access::Ours(why), native: Native::Ignores(&[]) }
+}
+
+/// An option that is left out of a job file.
+pub(super) const fn left_out(name: &'static str, why: &'static str) -> FioOption {
+    FioOption { name, access: Access::LeftOut(why), native: Native::Ignores(&[]) }
 }
 
 /// An option that nobody may set.

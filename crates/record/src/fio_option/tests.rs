@@ -34,6 +34,7 @@ fn the_documents_tell_every_option() {
                 Access::Passed => "in `fio_options` and in job files",
                 Access::JobFile(_) => "in job files",
                 Access::Ours(_) => "in job files, but without effect",
+                Access::LeftOut(_) => "in job files, but left out",
                 Access::Refused(_) => "nowhere",
                 Access::Alias(_) => "in job files, for another option",
             };
@@ -103,7 +104,7 @@ fn every_key_sets_a_field_of_its_own_and_tells_fio() {
         "bssplit=512/50:1024/50",
         "iodepth=6",
         "direct=0",
-        "ioengine=mmap",
+        "ioengine=splice",
         "fsync=5",
         "fdatasync=5",
         "sync=sync",

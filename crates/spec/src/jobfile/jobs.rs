@@ -3,9 +3,9 @@
 use super::value::{count, parse, size, switch};
 use crate::diagnostic::printable;
 use crate::native::native_lacks;
-use crate::{block_sizes, distribution, options, together};
+use crate::{block_sizes, distribution, together};
 use record::fio_option::{Field, Native, find};
-use record::job_file::{Given, InForce, Section, effective, is_untimed};
+use record::job_file::{Given, InForce, Names, Placed, Section, effective, is_untimed};
 use record::workload::{Layout, NamedJob, Options, Rw};
 use std::collections::BTreeSet;
 
@@ -27,7 +27,11 @@ pub(crate) struct Outside<'s> {
 }
 
 /// Returns all jobs; the error is the first thing that the native engine doesn't know.
-pub(crate) fn jobs(sections: &[Section], layout: Layout) -> Result<Vec<NamedJob>, Outside<'_>> {
+pub(crate) fn jobs<'s>(
+    sections: &'s [Section],
+    placed: &[Placed],
+    layout: Layout,
+) -> Result<Vec<NamedJob>, Outside<'s>> {
     let most = usize::try_from(MOST_JOBS).unwrap_or(usize::MAX);
     let sections: Vec<(&Section, InForce<'_>)> = effective(sections).take(most + 1).collect();
     let too_many = || format!("more than {MOST_JOBS} jobs");
@@ -38,8 +42,19 @@ pub(crate) fn jobs(sections: &[Section], layout: Layout) -> Result<Vec<NamedJob>
     let alone = sections.len() == 1;
     let mut jobs: Vec<NamedJob> = Vec::with_capacity(sections.len());
     let mut names = BTreeSet::new();
-    for (section, given) in &sections {
-        let options = job(section, given, alone, layout)?;
+    let mut files = Names::default();
+    for ((section, given), place) in sections.iter().zip(placed) {
+        let mut options = job(section, given, alone)?;
+        options.filename = match place.files.as_slice() {
+            [] => None,
+            [file] => Some(files.of(file)),
+            _ => {
+                let given = given.get("filename").copied();
+                let what = format!("`{}`", given.map(shown).unwrap_or_default());
+                return Err(Outside { section: &section.name, given, what });
+            }
+        };
+        checked(&options, section, given, layout)?;
         clones = clones.saturating_add(options.numjobs);
         if clones > MOST_JOBS {
             let given = given.get("numjobs").copied();
@@ -108,15 +123,12 @@ fn shared<'s>(sections: &[(&'s Section, InForce<'s>)], jobs: &[NamedJob]) -> Res
 
 /// Whether a file of this name could belong to a job without a name for its file: such files are called `NUMBER.SECTION`.
 fn numbered(filename: &str) -> bool {
-    filename.split_once('.').is_some_and(|(number, _)| number.bytes().all(|b| b.is_ascii_digit()))
+    filename
+        .split_once('.')
+        .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn job<'s>(
-    section: &'s Section,
-    given: &InForce<'s>,
-    alone: bool,
-    layout: Layout,
-) -> Result<Options, Outside<'s>> {
+fn job<'s>(section: &'s Section, given: &InForce<'s>, alone: bool) -> Result<Options, Outside<'s>> {
     let outside = |given: Option<&'s Given>, what: String| Outside { section: &section.name, given, what };
     // fio's defaults that differ from diskproof's: psync, no time beyond the data, no ramp except its own.
     let mut read = Options { time_based: false, ramp_time_ms: Some(0), ..Options::new(Rw::Read, 4096, 0) };
@@ -147,14 +159,25 @@ fn job<'s>(
         );
         return Err(outside(flush, what));
     }
-    if let Err(clash) = together::clash(&read, layout) {
+    Ok(read)
+}
+
+/// Checks what options mean together.
+fn checked<'s>(
+    options: &Options,
+    section: &'s Section,
+    given: &InForce<'s>,
+    layout: Layout,
+) -> Result<(), Outside<'s>> {
+    let outside = |given: Option<&'s Given>, what: String| Outside { section: &section.name, given, what };
+    if let Err(clash) = together::clash(options, layout) {
         let at = clash.options.iter().find_map(|name| given.get(name).copied());
         return Err(outside(at, clash.message));
     }
-    if let Some(lack) = native_lacks(&read, layout).into_iter().next() {
-        return Err(outside(given.get(lack.option.as_str()).copied(), lack.what));
+    match native_lacks(options, layout).into_iter().next() {
+        Some(lack) => Err(outside(given.get(lack.option.as_str()).copied(), lack.what)),
+        None => Ok(()),
     }
-    Ok(read)
 }
 
 /// Returns the option as messages quote it.
@@ -223,7 +246,8 @@ fn set(field: &Field, read: &mut Options, given: &Given) -> Option<()> {
         Field::Rate { set, .. } => set(read, Some(size(value?)?).filter(|rate| *rate > 0)),
         Field::Time { unit, per_second, set, .. } => set(read, parse(value?, unit, *per_second)?),
         Field::Words { words, set } => set(read, words.iter().find(|word| Some(**word) == value)?),
-        Field::Name(set) => set(read, options::plain_name(value?).ok()?),
+        // `jobs` sets it, with its folder.
+        Field::Name(_) => {}
         Field::Distribution(set) => set(read, distribution::check(value?).ok()?),
         Field::SizeRange(set) => set(read, block_sizes::range(value?).ok()?),
         Field::SizeShares(set) => set(read, block_sizes::split(value?).ok()?),

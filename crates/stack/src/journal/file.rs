@@ -129,6 +129,11 @@ impl Journal {
         Ok(Self { run: run.clone(), path, file, boot_id, last_owner, open, next_step, corrupt })
     }
 
+    /// The path of the journal, if no process wrote its beginning: an empty or cut file.
+    pub(super) fn beheaded(&self) -> Option<PathBuf> {
+        self.last_owner.is_none().then(|| self.path.clone())
+    }
+
     /// The run of this journal.
     #[must_use]
     pub fn run(&self) -> &RunId {

@@ -9,6 +9,7 @@ use crate::machine::{Machine, Phase, Point};
 use record::id::RunId;
 use record::printable::Shown as _;
 use std::fmt;
+use std::path::PathBuf;
 
 /// The result of an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct UndoReport {
     pub skipped: Vec<Skipped>,
     /// The process ids of this run's processes that had outlived it and were ended.
     pub ended: Vec<u32>,
+    /// The journal, if it lacks its beginning: then nobody can tell what the run changed.
+    pub beheaded: Option<PathBuf>,
 }
 
 /// An act that was not undone, on purpose.
@@ -37,9 +40,17 @@ pub struct Skipped {
 impl fmt::Display for UndoReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.undone.len(), self.skipped.len()) {
+            (0, 0) if self.beheaded.is_some() => write!(f, "nothing undone")?,
             (0, 0) => write!(f, "nothing was left to undo")?,
             (1, _) => write!(f, "1 change undone")?,
             (count, _) => write!(f, "{count} changes undone")?,
+        }
+        if let Some(path) = &self.beheaded {
+            let path = path.shown();
+            write!(
+                f,
+                "; the journal {path} is empty or cut at its beginning, so it can't tell what the run changed: look for devices, mounts and files whose names begin with diskproof-"
+            )?;
         }
         for pid in &self.ended {
             write!(f, "; ended process {pid}, which had outlived the run")?;
@@ -64,6 +75,7 @@ impl UndoReport {
             moved: Vec::new(),
             skipped: Vec::new(),
             ended: Vec::new(),
+            beheaded: None,
         }
     }
 }
@@ -107,7 +119,7 @@ fn undo_entries(
     entries: &[Entry],
     given_up: Option<&str>,
 ) -> Result<UndoReport, UndoError> {
-    let mut report = UndoReport::nothing(journal.run());
+    let mut report = UndoReport { beheaded: journal.beheaded(), ..UndoReport::nothing(journal.run()) };
     let (mut failures, mut gone) = (Vec::new(), Vec::new());
     for entry in entries.iter().rev() {
         let act = entry.act.to_string();

@@ -1,10 +1,10 @@
 //! A job file on a block device: each file that the user names, or that fio would generate, becomes a span of the device.
 
-use super::value::bytes;
-use super::{Rewritten, UserJob, files};
+use super::{Rewritten, Sized, UserJob, fits, laid_out};
 use crate::fio::ini::{Ini, Section, escape};
 use crate::fio::jobfile;
 use crate::regions::writable;
+use record::job_file::On;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -24,21 +24,22 @@ struct Extent {
     needs: u64,
 }
 
-pub(super) fn on_device(jobs: &[UserJob], device: &Path, seed: u64) -> Result<Rewritten, String> {
+pub(super) fn on_device(jobs: &[Sized<'_>], device: &Path, seed: u64) -> Result<Rewritten, String> {
     writable(device)?;
-    let extents = jobs.iter().enumerate().map(|(i, job)| extent(i, job)).collect::<Result<Vec<_>, _>>()?;
+    let extents =
+        jobs.iter().enumerate().map(|(index, sized)| extent(index, sized)).collect::<Result<Vec<_>, _>>()?;
     let mut spans: BTreeMap<&str, u64> = BTreeMap::new();
     let mut users: BTreeMap<&str, u64> = BTreeMap::new();
-    for (job, extent) in jobs.iter().zip(&extents) {
+    for (Sized { job, .. }, extent) in jobs.iter().zip(&extents) {
         let needs = spans.entry(&extent.key).or_default();
         *needs = (*needs).max(extent.needs);
-        let shared_by = if extent.step < extent.size { job.clones } else { 1 };
+        let shared_by = if extent.step < extent.size { job.placed.clones } else { 1 };
         *users.entry(&extent.key).or_default() += shared_by;
     }
     let (starts, end) = starts(&spans)?;
     let mut run = Ini::default();
     let mut layout = Ini { sections: vec![layout_head(seed)] };
-    for (job, extent) in jobs.iter().zip(&extents) {
+    for (Sized { job, .. }, extent) in jobs.iter().zip(&extents) {
         let start = starts.get(extent.key.as_str()).copied().unwrap_or(0);
         let mut section = job.section.clone();
         section.set("filename", escape(&device.to_string_lossy()));
@@ -48,34 +49,25 @@ pub(super) fn on_device(jobs: &[UserJob], device: &Path, seed: u64) -> Result<Re
         run.sections.push(section);
         layout.sections.push(fill(job, device, start, extent));
     }
+    // What a reader checks is written last, over what other jobs lay out in the same span.
+    layout.sections.sort_by_key(laid_out::is_expected);
     Ok(Rewritten {
         run,
         layout,
         shared_files: users.values().any(|n| *n > 1),
         expected_seconds: 0.0,
         asked: BTreeMap::new(),
-        block_end_bytes: Some(end),
+        phases: Vec::new(),
+        needed_bytes: end,
     })
 }
 
-fn extent(index: usize, job: &UserJob) -> Result<Extent, String> {
+fn extent(index: usize, Sized { job, room }: &Sized<'_>) -> Result<Extent, String> {
     let refuse = |why: &str| format!("section [{}]: {why}", job.section.name);
-    let size_of = |name: &str| match job.effective.get(name) {
-        None => Ok(None),
-        Some(text) => bytes(text).map(Some).ok_or_else(|| {
-            refuse(&format!("{name}={text}: on a block device this must be a plain size, e.g. 256m"))
-        }),
-    };
-    let listed = job.effective.get("filename").map(files).unwrap_or_default();
-    let many = size_of("nrfiles")?.is_some_and(|n| n > 1) || job.effective.get("filesize").is_some();
-    if listed.len() > 1 || many {
-        return Err(refuse("several files per job, or a filesize, need a file system in the stack"));
-    }
-    let size = size_of("size")?.filter(|s| *s > 0).ok_or_else(|| refuse("size= is missing"))?;
-    let offset = size_of("offset")?.unwrap_or(0);
-    let increment = size_of("offset_increment")?.unwrap_or(0);
+    fits(job, On::Device)?;
+    let (size, offset, increment) = (room.size_bytes, room.offset_bytes, room.increment_bytes);
     let too_large = || refuse("its sizes add up to more than 2^64 bytes");
-    let (key, step) = match listed.into_iter().next() {
+    let (key, step) = match job.placed.files.first() {
         Some(file) => (format!("file {file}"), increment),
         // In fio, clones without a file name have a file each; here each has its own piece.
         None => {
@@ -83,7 +75,8 @@ fn extent(index: usize, job: &UserJob) -> Result<Extent, String> {
             (format!("job {index}"), own.ok_or_else(too_large)?)
         }
     };
-    let last = step.checked_mul(job.clones - 1).and_then(|d| d.checked_add(offset)?.checked_add(size));
+    let clones = job.placed.clones;
+    let last = step.checked_mul(clones - 1).and_then(|d| d.checked_add(offset)?.checked_add(size));
     Ok(Extent { key, offset, size, step, needs: last.ok_or_else(too_large)? })
 }
 
@@ -131,6 +124,9 @@ fn fill(job: &UserJob, device: &Path, start: u64, extent: &Extent) -> Section {
         if let Some(value) = job.effective.get(name) {
             section.set(name, value);
         }
+    }
+    if laid_out::is_checked(job) {
+        laid_out::expected(job, &mut section);
     }
     section
 }

@@ -1,15 +1,16 @@
-use super::{files, in_directory, jobs};
+use super::{jobs, sized};
 use crate::fio::ini::Section;
 use crate::fio::userfile::block::on_device;
+use crate::fio::userfile::directory::in_directory;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use std::path::Path;
 
 fn directory(text: &str) -> Result<super::Rewritten, String> {
-    in_directory(&jobs(text)?, Path::new("/mnt/a:b"))
+    in_directory(&sized(&jobs(text)?, 100 << 20)?, Path::new("/mnt/a:b"))
 }
 
 fn device(text: &str) -> Result<super::Rewritten, String> {
-    on_device(&jobs(text)?, Path::new("/dev/x"), 1)
+    on_device(&sized(&jobs(text)?, 100 << 20)?, Path::new("/dev/x"), 1)
 }
 
 fn get<'a>(sections: &'a [Section], name: &str, option: &str) -> Option<&'a str> {
@@ -26,14 +27,15 @@ fn places_are_replaced_and_the_rest_is_kept() {
     assert_eq!(get(run, "a", "directory"), Some("/mnt/a\\:b"));
     assert_eq!(get(run, "a", "filename_format"), Some("diskproof-data.a.$jobnum.$filenum"));
     assert_eq!(get(run, "b/c", "filename_format"), Some("diskproof-data.b_c.$jobnum.$filenum"));
-    assert_eq!(get(run, "d", "filename"), Some("diskproof-data.dev_sda:diskproof-data.x_y"));
+    let names = "diskproof-data.somewhere_else_dev_sda:diskproof-data.somewhere_else_x_y";
+    assert_eq!(get(run, "d", "filename"), Some(names), "a folder and a name are one path, as in fio");
     assert_eq!(get(run, "b/c", "bs"), Some("16k"));
     assert_eq!(get(run, "a", "bs"), Some("4k"));
     assert_eq!(get(run, "b/c", "stonewall"), Some(""));
     assert_eq!(get(run, "a", "group_reporting"), None);
     assert!(!file.shared_files);
     assert!(!file.run.to_string().contains("/somewhere/else"));
-    assert_eq!(get(&file.layout.sections, "b/c", "stonewall"), None);
+    assert_eq!(get(&file.layout.sections, "layout-b/c", "stonewall"), None);
     assert_eq!(get(&file.layout.sections, "global", "create_only"), Some("1"));
 }
 
@@ -76,7 +78,11 @@ fn what_leads_elsewhere_is_refused() {
         ("read_iolog=/tmp/x", "replay"),
         ("include other.fio", "include"),
         ("ioengine=net", "doesn't do I/O on the storage under test"),
-        ("write_bw_log=x", "outside the volumes"),
+        ("mem=mmaphuge:/huge/x", "another file"),
+        ("verify_state_load=1", "no earlier trial"),
+        ("rw=randtrim", "block devices only"),
+        ("zonemode=zbd", "zoned block devices"),
+        ("directory=a:b\nnumjobs=2\nfilename=f", "several folders"),
         ("opendir=/etc", "other files"),
         ("bs=$ncpus", "'$'"),
         ("numjobs=0", "numjobs=0"),
@@ -104,7 +110,7 @@ fn on_a_device_every_file_is_a_span() {
     let spans = [(number("a", "offset"), 30 << 20), (number("c", "offset"), 11 << 20)];
     let [(low, low_size), (high, _)] = if spans[0].0 < spans[1].0 { spans } else { [spans[1], spans[0]] };
     assert!(low + low_size <= high, "{spans:?}");
-    assert_eq!(file.block_end_bytes, Some(41 << 20));
+    assert_eq!(file.needed_bytes, 41 << 20);
     assert!(file.shared_files);
     assert!(!device("[a]\nsize=1m\nnumjobs=2\n[b]\nsize=1m\n").unwrap().shared_files);
     assert!(run.iter().all(|s| s.get("filename") == Some("/dev/x")));
@@ -114,13 +120,12 @@ fn on_a_device_every_file_is_a_span() {
 }
 
 #[test]
-fn on_a_device_sizes_must_be_plain() {
+fn on_a_device_one_job_has_one_file() {
     for (text, word) in [
-        ("[a]\n", "size= is missing"),
-        ("[a]\nsize=100%\n", "plain size"),
         ("[a]\nsize=1m\nnrfiles=4\n", "file system"),
         ("[a]\nsize=1m\nfilename=x:y\n", "file system"),
         ("[a]\nsize=16000p\nnumjobs=4096\n", "2^64"),
+        ("[a]\nsize=lots\n", "size=lots"),
     ] {
         let why = device(text).unwrap_err();
         assert!(why.contains(word), "{text:?}: {why}");
@@ -128,9 +133,76 @@ fn on_a_device_sizes_must_be_plain() {
 }
 
 #[test]
-fn file_lists() {
-    assert_eq!(files("a:b\\:c:"), ["a", "b:c"]);
-    assert_eq!(files("\\"), Vec::<String>::new());
+fn a_size_that_the_device_decides_becomes_a_number() {
+    let text = "[global]\nfilename=/dev/sda\n[a]\nsize=20%\n[b]\noffset=50%\n[c]\nfilename=/dev/sdb\n";
+    for file in [directory(text).unwrap(), device(text).unwrap()] {
+        let run = &file.run.sections;
+        let number =
+            |section: &str, option: &str| get(run, section, option).map(|text| text.parse::<u64>().unwrap());
+        assert_eq!(number("a", "size"), Some(10 << 20), "20 % of half of the 100 MiB");
+        assert_eq!(number("b", "size"), Some(25 << 20));
+        assert_eq!(number("c", "size"), Some(50 << 20));
+        assert_eq!(number("b", "offset").unwrap() - number("a", "offset").unwrap_or(0), 25 << 20);
+        assert_eq!(file.needed_bytes, 100 << 20);
+        assert!(!file.run.to_string().contains('%'));
+    }
+}
+
+#[test]
+fn what_only_adds_files_or_takes_figures_away_is_left_out() {
+    let text = "[a]\nsize=1m\nwrite_bw_log=/etc/x\nlog_avg_msec=10\ngtod_reduce=1\ndisable_slat=1\nunlink=1\n\
+        create_on_open=1\nallow_file_create=0\nverify_dump=1\nverify_state_save=0\nstats=0\nstatus-interval=1\n";
+    let run = directory(text).unwrap().run;
+    let names: Vec<&str> = run.sections[0].options.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["size", "stats", "directory", "filename_format"],
+        "a job without statistics stays without"
+    );
+}
+
+#[test]
+fn the_layout_has_only_what_decides_the_files() {
+    let text = "[a]\nsize=1m\nbs=16k\nrw=randread\nio_submit_mode=offload\nrate_iops=5\nthinktime=1s\nstartdelay=9\n\
+        ioengine=libaio\ndirect=1\nloops=9\nbuffer_compress_percentage=50\nexitall\n";
+    let layout = directory(text).unwrap().layout;
+    let names: Vec<&str> = layout.sections[1].options.iter().map(|(name, _)| name.as_str()).collect();
+    let expected =
+        ["bs", "buffer_compress_percentage", "size", "directory", "filename_format", "rw", "overwrite"];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn what_a_reader_checks_is_laid_out_for_it_after_all_else() {
+    let text = "[global]\nfilename=f\nsize=1m\nverify=md5\n[check]\nrw=read\nbs=8k\nverify_interval=4k\n[w]\nrw=write\n";
+    for file in [directory(text).unwrap(), device(text).unwrap()] {
+        let check = file.layout.sections.iter().find(|s| s.name == "layout-check").unwrap();
+        let told = ["verify", "verify_interval", "bs", "rw", "do_verify"]
+            .map(|name| check.get(name).unwrap_or("write"));
+        assert_eq!(told, ["md5", "4k", "8k", "write", "0"]);
+        assert_eq!(get(&file.layout.sections, "layout-w", "verify"), None);
+    }
+    let last = directory(text).unwrap().layout.sections.pop().unwrap();
+    assert_eq!((last.name.as_str(), last.get("create_only")), ("layout-check", Some("0")));
+}
+
+#[test]
+fn nothing_lies_outside_whatever_the_names_are() {
+    for name in ["../../etc/passwd", "/etc/passwd", "x\\:y", "a b", "..", ".", "/", "-rf", "\u{e9}", "a\\"] {
+        for line in [
+            format!("filename={name}"),
+            format!("directory={name}"),
+            format!("filename_format={name}$jobnum"),
+        ] {
+            let text = format!("[a]\nsize=1m\n{line}\n");
+            let run = directory(&text).unwrap().run.sections.remove(0);
+            assert_eq!(run.get("directory"), Some("/mnt/a\\:b"), "{line}");
+            let file = run.get("filename").or(run.get("filename_format")).unwrap();
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '$');
+            assert!(file.starts_with("diskproof-data.") && file.chars().all(plain), "{line}: {file}");
+            assert_eq!(device(&text).unwrap().run.sections[0].get("filename"), Some("/dev/x"), "{line}");
+        }
+    }
 }
 
 proptest! {
@@ -144,7 +216,7 @@ proptest! {
             if let Ok(file) = directory(text) {
                 for section in &file.run.sections {
                     assert_eq!(section.get("directory"), Some("/mnt/a\\:b"));
-                    for file in files(section.get("filename").unwrap_or_default()) {
+                    for file in section.get("filename").unwrap_or_default().split(':').filter(|name| !name.is_empty()) {
                         assert!(file.starts_with("diskproof-data.") && !file.contains('/'), "{file}");
                     }
                 }

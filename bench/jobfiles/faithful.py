@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""fio by hand against diskproof's run of the same job, on many real job files.
+
+Usage: faithful.py LIST FILES PLACE [DISKPROOF] [ROUNDS] [MOST]
+
+LIST names the files (repository, commit, path; tab separated), which lie in FILES/OWNER+REPOSITORY/PATH. PLACE is a directory on
+the storage to measure. Each job file is first made small: times of at most 3 s, sizes of at most 64 MiB, files in PLACE. Then fio
+runs it by hand and diskproof runs it (`run --on`, engine fio), in turn, ROUNDS times. Written as a table to standard output: reads
+and writes per second of both with the 95 % interval of the paired ratio, bytes per I/O, share of reads, flushes. A file agrees if
+every interval contains 1 or lies within 10 % of it.
+"""
+import json, math, os, re, shutil, subprocess, sys, tempfile
+
+SECONDS, SIZE = 3, 64 << 20
+T95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36}
+LOGS = re.compile(r"^(write_\w+_log|log_\w+|per_job_logs|verify_dump|verify_state_save|gtod_reduce|disable_\w+|unlink|create_on_open"
+                  r"|allow_file_create|write_iolog|group_reporting|thread|percentile_list)\b")
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def small(text, place):
+    """The job file with short times, small files, and every file in one directory."""
+    out, sized = [], re.search(r"^\s*(size|filesize)\s*=", text, re.M)
+    for line in text.splitlines():
+        line = re.split("[;#]", line)[0].strip()
+        name, _, value = (part.strip() for part in line.partition("="))
+        if LOGS.match(name) or name in ("directory", "runtime", "timeout", "ramp_time", "startdelay", "time_based"):
+            continue
+        if name == "filename":
+            value = ":".join(place + "/" + re.sub(r"\W", "_", part) for part in value.split(":") if part)
+            if not value:
+                continue
+            line = f"filename={value}"
+        if name == "filename_format":
+            line = f"filename_format={value.replace('/', '_')}"
+        if name in ("size", "filesize", "offset", "io_size"):
+            found = re.fullmatch(r"(\d+)([kmgt]?)b?", value.lower())
+            if not found:
+                return None
+            size = int(found[1]) * UNITS[found[2]]
+            line = f"{name}={min(size, SIZE) if name != 'offset' else 0}"
+        out.append(line)
+        if line.startswith("[global"):
+            out += [f"directory={place}", f"runtime={SECONDS}", "time_based=1", "randrepeat=0"]
+            out += [] if sized else [f"size={SIZE}"]
+    return "\n".join(out) + "\n" if any(line.startswith("[global") for line in out) else None
+
+
+def figures(jobs):
+    """Rates over the longest job of each group, groups one after the other, and the means of an I/O."""
+    groups = {}
+    for job in jobs:
+        for side in ("read", "write"):
+            group = groups.setdefault(job["groupid"], {"ms": 0, "read": [0, 0], "write": [0, 0], "sync": 0})
+            group["ms"] = max(group["ms"], job[side]["runtime"])
+            group[side][0] += job[side]["total_ios"]
+            group[side][1] += job[side]["io_bytes"]
+        groups[job["groupid"]]["sync"] += job.get("sync", {}).get("total_ios", 0)
+    seconds = sum(group["ms"] for group in groups.values()) / 1000
+    ios = {side: sum(group[side][0] for group in groups.values()) for side in ("read", "write")}
+    size = {side: sum(group[side][1] for group in groups.values()) for side in ("read", "write")}
+    total = sum(ios.values())
+    return {
+        "read": ios["read"] / seconds, "write": ios["write"] / seconds,
+        "bytes": sum(size.values()) / total if total else 0, "reads": ios["read"] / total if total else 0,
+        "syncs": sum(group["sync"] for group in groups.values()) / total if total else 0,
+    }
+
+
+def by_hand(job, place):
+    said = subprocess.run(["fio", "--output-format=json", "--eta=never", job], cwd=place, capture_output=True, text=True, timeout=300)
+    return figures(json.loads(said.stdout[said.stdout.index("{"):])["jobs"])
+
+
+def by_diskproof(diskproof, job, place):
+    """diskproof's run of the job: the figures of fio's own report, as the record keeps it."""
+    env = dict(os.environ, DISKPROOF_STORE=place + "/store.db")
+    experiment = place + "/experiment.yaml"
+    subprocess.run([diskproof, "new", experiment, "--from", job], check=True, capture_output=True)
+    text = open(experiment).read().replace("rounds: 3", "rounds: 1").replace("{ fio:", "{ engine: fio, fio:")
+    open(experiment, "w").write(text)
+    subprocess.run([diskproof, "run", experiment, "--set", "dir=" + place, "--quiet"], check=True, env=env, capture_output=True)
+    os.remove(experiment)
+    view = json.loads(subprocess.run([diskproof, "export", "latest", "--json"], env=env, check=True, capture_output=True).stdout)
+    metrics = view["cells"][0]["metrics"]
+    of = lambda name: metrics.get(name, {}).get("estimate", 0)
+    total = of("iops")
+    return {"read": of("read_iops"), "write": of("write_iops"), "bytes": of("bw") / total if total else 0,
+            "reads": of("read_iops") / total if total else 0, "syncs": None}
+
+
+def agrees(pairs):
+    """The paired ratio with its interval (log scale), and whether it is 1 as far as the rounds can tell."""
+    logs = [math.log(ours / theirs) for ours, theirs in pairs if ours > 0 and theirs > 0]
+    if len(logs) < 2:
+        return ("-", not any(pair[0] or pair[1] for pair in pairs))
+    mean = sum(logs) / len(logs)
+    half = T95[len(logs)] * math.sqrt(sum((x - mean) ** 2 for x in logs) / (len(logs) - 1) / len(logs))
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    return (f"{math.exp(mean):.3f} ({low:.3f} to {high:.3f})", low <= 1 <= high or (0.9 < low and high < 1.1))
+
+
+def main():
+    listed, files, where = sys.argv[1:4]
+    diskproof = sys.argv[4] if len(sys.argv) > 4 else "diskproof"
+    rounds = int(sys.argv[5]) if len(sys.argv) > 5 else 4
+    most = int(sys.argv[6]) if len(sys.argv) > 6 else 60
+    done = agreed = 0
+    print("repository\tpath\treads per second\twrites per second\tbytes per I/O\tshare of reads\tagrees", flush=True)
+    for row in open(listed):
+        repository, _, path = (row.rstrip("\n").split("\t") + ["", ""])[:3]
+        source = os.path.join(files, repository.replace("/", "+", 1), path)
+        if row.startswith("#") or not os.path.isfile(source) or done >= most:
+            continue
+        place = tempfile.mkdtemp(prefix="diskproof-bench-", dir=where)
+        try:
+            text = small(open(source, errors="replace").read(), place)
+            if text is None or "trim" in text or "zbd" in text or "${" in text:
+                continue
+            job = place + "/job.fio"
+            open(job, "w").write(text)
+            pairs = []
+            for turn in range(rounds):
+                turns = [lambda: by_diskproof(diskproof, job, place), lambda: by_hand(job, place)]
+                first, second = turns if turn % 2 else turns[::-1]
+                one, two = first(), second()
+                pairs.append((one, two) if turn % 2 else (two, one))
+            told = [agrees([(ours[key], theirs[key]) for ours, theirs in pairs]) for key in ("read", "write", "bytes", "reads")]
+            fine = all(ok for _, ok in told)
+            done, agreed = done + 1, agreed + fine
+            print("\t".join([repository, path, *(words for words, _ in told), "yes" if fine else "NO"]), flush=True)
+        except Exception as error:  # A file that neither side runs is told, not counted.
+            reason = getattr(error, "stderr", None) or error
+            print(f"{repository}\t{path}\t\t\t\t\tnot run: {str(reason)[-160:]!r}", flush=True)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+    print(f"# {agreed} of {done} agree, {rounds} rounds each", flush=True)
+
+
+main()

@@ -1,0 +1,268 @@
+//! An experiment made of a fio job file and a place: `run my.fio --on DIR|DISK`, `new --from my.fio`.
+
+use crate::exit::Failure;
+use record::job_file::{Wrong, read, variables};
+use record::printable::Shown as _;
+use record::quantity::Bytes;
+use spec::{LoadError, Loaded};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The room of the files of a job file that gives no sizes, in bytes.
+const ROOM_BYTES: u64 = 1 << 30;
+/// In a directory they get at most one part in this many of the free space.
+const SHARE_OF_FREE: u64 = 4;
+
+/// Where a job file runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// An existing directory.
+    Directory(PathBuf),
+    /// A claimed disk, by its name in /dev/disk/by-id.
+    Disk(String),
+    /// A directory that `--set dir=...` names.
+    Asked,
+}
+
+impl Place {
+    /// Reads `--on`: a directory, or the name of a disk.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub(super) fn read(on: &str) -> Result<Self, Failure> {
+        let path = Path::new(on);
+        if path.is_dir() {
+            let real = path.canonicalize().map_err(|e| Failure::input(format!("{}: {e}", path.shown())))?;
+            return Ok(Self::Directory(real));
+        }
+        let id = on.strip_prefix("/dev/disk/by-id/").unwrap_or(on);
+        if id.contains('/') {
+            return Err(Failure::input(format!(
+                "--on {}: this is no directory; a disk goes by its name in /dev/disk/by-id, which `diskproof devices` lists",
+                path.shown()
+            )));
+        }
+        Ok(Self::Disk(id.to_owned()))
+    }
+}
+
+/// Whether a path looks like a job file, not like an experiment.
+pub(super) fn is_job_file(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| ["fio", "job"].iter().any(|known| extension == *known))
+}
+
+/// Returns the plan of a job file on a place, and a sentence about the room that was chosen for files without a size.
+///
+/// # Errors
+/// The job file is wrong or unreadable, or lacks values.
+pub(super) fn load(
+    file: &Path,
+    place: &Place,
+    size: Option<&str>,
+    set: &BTreeMap<String, String>,
+) -> Result<(Loaded, Option<String>), Refused> {
+    let folder = folder(file);
+    let parse = |size: Option<&str>| -> Result<Result<Loaded, LoadError>, Failure> {
+        Ok(spec::parse(&yaml(file, name_of(file)?, place, size)?, "(made of the job file)", &folder, set))
+    };
+    if let Some(size) = size {
+        return Ok((parse(Some(size))??, None));
+    }
+    match parse(None)? {
+        Err(LoadError::Diagnostics(_)) => {}
+        other => return Ok((other?, None)),
+    }
+    let room = room(place)?;
+    let loaded = parse(Some(&room.to_string()))??;
+    let note = format!(
+        "{} leaves the size to the file or device: its files get {} together here; `--size` says otherwise",
+        file.shown(),
+        Bytes(room)
+    );
+    Ok((loaded, Some(note)))
+}
+
+/// Why there is no plan.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// The job file or its values.
+    Load(LoadError),
+    /// The arguments or the machine.
+    Failure(Failure),
+}
+
+impl From<LoadError> for Refused {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+/// Returns the experiment as text. `fio` is the path of the job file as the experiment names it.
+///
+/// # Errors
+/// A path can't stand in an experiment, or the job file can't be read.
+pub(super) fn yaml(file: &Path, fio: &str, place: &Place, size: Option<&str>) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|e| Failure::input(format!("{}: {e}", file.shown())))?;
+    let name = name(file);
+    let mut out = format!(
+        "experiment: {name}\nquestion: What does the storage do for the job file {}?\n",
+        quoted(fio)?
+    );
+    let mut parameters = String::new();
+    if *place == Place::Asked {
+        parameters.push_str("  dir: { help: \"a directory on the storage in question\" }\n");
+    }
+    // The words of a shell script are no variables: its first line is refused below.
+    let script = read(&text).wrong.iter().any(|(_, wrong)| *wrong == Wrong::NoSection);
+    for variable in if script { BTreeSet::new() } else { variables(&text) } {
+        // Writing to a String can't fail.
+        let _ = writeln!(parameters, "  {variable}: {{ help: \"fills ${{{variable}}} in the job file\" }}");
+    }
+    if !parameters.is_empty() {
+        let _ = write!(out, "\nparameters:\n{parameters}");
+    }
+    let (volume, stack) = match place {
+        Place::Directory(path) => {
+            let path = path
+                .to_str()
+                .ok_or_else(|| Failure::input(format!("{}: this path is not UTF-8", path.shown())))?;
+            (format!("{{ directory: {} }}", quoted(path)?), "directory")
+        }
+        Place::Disk(id) => (format!("{{ disks: [{}] }}", quoted(id)?), "disk"),
+        Place::Asked => ("{ directory: \"{dir}\" }".to_owned(), "directory"),
+    };
+    let size = size.map(|size| format!(", size: {size}")).unwrap_or_default();
+    let _ = write!(
+        out,
+        "\nvolumes:\n  here: {volume}\n\n# Nothing is built: the job runs on the volume itself.\nstacks:\n  {stack}: {{ on: here }}\n\n\
+         workloads:\n  {name}: {{ fio: {}{size} }}\n\n# The job file's own times count where it has them.\nmeasure: {{ trial: 10s, ramp: 0s, rounds: 3 }}\n",
+        quoted(fio)?
+    );
+    Ok(out)
+}
+
+/// Whether an experiment that asks for its directory has no error. A variable without a value leaves that open.
+pub(super) fn is_whole(yaml: &str, folder: &Path) -> bool {
+    let any = BTreeMap::from([("dir".to_owned(), "/".to_owned())]);
+    !matches!(spec::parse(yaml, "(made of the job file)", folder, &any), Err(LoadError::Diagnostics(_)))
+}
+
+/// Returns a text as a YAML string in which nothing is filled in.
+fn quoted(text: &str) -> Result<String, Failure> {
+    match text.chars().find(|c| c.is_control() || matches!(c, '{' | '}' | '"' | '\\')) {
+        Some(c) => Err(Failure::input(format!("{text:?} can't stand in an experiment: it holds {c:?}"))),
+        None => Ok(format!("\"{text}\"")),
+    }
+}
+
+/// Returns the name of an experiment: the file's, in letters, digits, `.`, `_` and `-`.
+fn name(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
+    let name: String = stem.chars().map(kept).take(40).collect();
+    let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    if name.is_empty() { "job-file".to_owned() } else { name.to_owned() }
+}
+
+fn name_of(file: &Path) -> Result<&str, Failure> {
+    file.file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(|| Failure::input(format!("{}: this is no name of a file, or not UTF-8", file.shown())))
+}
+
+/// Returns the folder of a file.
+pub(super) fn folder(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Returns the room for files without a size, in bytes.
+fn room(place: &Place) -> Result<u64, Failure> {
+    match place {
+        Place::Directory(path) => {
+            let share = super::quick::free_bytes(path)? / SHARE_OF_FREE;
+            Ok(share.min(ROOM_BYTES) >> 20 << 20)
+        }
+        Place::Disk(_) | Place::Asked => Ok(ROOM_BYTES),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, is_job_file, load, name, yaml};
+    use record::workload::Ask;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    fn job_file(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("My Job.fio");
+        std::fs::write(&file, text).unwrap();
+        (dir, file)
+    }
+
+    fn here(dir: &tempfile::TempDir) -> Place {
+        Place::read(dir.path().to_str().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_job_file_alone_makes_a_plan() {
+        let (dir, file) = job_file("[a]\nrw=randread\nsize=8m\n");
+        let (loaded, note) = load(&file, &here(&dir), None, &BTreeMap::new()).unwrap();
+        assert_eq!((loaded.plan.cells.len(), note), (1, None));
+        assert_eq!(loaded.plan.experiment, "my-job");
+        let Ask::JobFile { size_bytes, path, .. } = &loaded.plan.cells[0].workload.ask else {
+            panic!("no job file")
+        };
+        assert_eq!((*size_bytes, path.as_str()), (8 << 20, "My Job.fio"));
+    }
+
+    #[test]
+    fn a_job_file_without_a_size_gets_some_room_and_says_so() {
+        let (dir, file) = job_file("[a]\nfilename=/dev/nvme0n1\nrw=randread\n");
+        let (_, note) = load(&file, &here(&dir), None, &BTreeMap::new()).unwrap();
+        assert!(note.unwrap().contains("`--size` says otherwise"));
+        let (loaded, note) = load(&file, &here(&dir), Some("64m"), &BTreeMap::new()).unwrap();
+        let Ask::JobFile { size_bytes, .. } = loaded.plan.cells[0].workload.ask else {
+            panic!("no job file")
+        };
+        assert_eq!((size_bytes, note), (64 << 20, None));
+    }
+
+    #[test]
+    fn variables_are_parameters() {
+        let (dir, file) = job_file("[a]\nbs=${BS}\nsize=8m\n");
+        let missing = load(&file, &here(&dir), None, &BTreeMap::new());
+        assert!(matches!(missing, Err(super::Refused::Load(spec::LoadError::MissingParameters(_)))));
+        let set = BTreeMap::from([("BS".to_owned(), "16k".to_owned())]);
+        let (loaded, _) = load(&file, &here(&dir), None, &set).unwrap();
+        let Ask::JobFile { text, .. } = &loaded.plan.cells[0].workload.ask else { panic!("no job file") };
+        assert!(text.contains("bs=16k"), "{text}");
+    }
+
+    #[test]
+    fn names_and_places_are_told_apart() {
+        assert!(
+            is_job_file(Path::new("a/b.fio"))
+                && is_job_file(Path::new("x.job"))
+                && !is_job_file(Path::new("x.yaml"))
+        );
+        assert_eq!(
+            [name(Path::new("/x/4K Rand_read.fio")), name(Path::new("--.fio"))],
+            ["4k-rand_read", "job-file"]
+        );
+        assert_eq!(Place::read("/dev/disk/by-id/nvme-x").unwrap(), Place::Disk("nvme-x".to_owned()));
+        assert!(Place::read("/dev/sdb").is_err());
+        let (_dir, file) = job_file("[a]\nsize=1m\n");
+        assert!(yaml(&file, "{x}.fio", &Place::Asked, None).is_err(), "nothing is filled into a path");
+    }
+}
