@@ -214,6 +214,9 @@ fn runs_have_names() {
     let shown: serde_json::Value =
         serde_json::from_str(&home.diskproof(&["export", "sample@last", "--json"]).out).unwrap();
     assert_eq!(shown["run"], "other");
+    let named: serde_json::Value =
+        serde_json::from_str(&home.diskproof(&["export", "sample@baseline", "--json"]).out).unwrap();
+    assert_eq!((named["run"].as_str(), &named["tags"]), (Some("base"), &serde_json::json!(["baseline"])));
     assert!(
         home.diskproof(&["compare", "sample@baseline", "sample@last"])
             .out

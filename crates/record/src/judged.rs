@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// * 1.0: first.
 /// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs
-///   and durable writes; `provision` of the environment; `emulated`.
+///   and durable writes; `tags`; `provision` of the environment; `emulated`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -36,6 +36,9 @@ pub struct RunView {
     pub run: RunId,
     /// The experiment's name.
     pub experiment: String,
+    /// Its tags. The store has them, and no judgement depends on them.
+    #[serde(default)]
+    pub tags: Vec<String>,
     /// The question that the experiment asks, if it has one.
     pub question: Option<String>,
     /// Parameters with their values.

@@ -105,6 +105,7 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
         format: RUN_FORMAT.to_owned(),
         run: RunId("20261121-201455-3f9a".to_owned()),
         experiment: experiment.to_owned(),
+        tags: vec![],
         question: Some(question.to_owned()),
         parameters: BTreeMap::new(),
         seed: 7,

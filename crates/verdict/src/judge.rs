@@ -61,6 +61,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         format: RUN_FORMAT.to_owned(),
         run: input.run.clone(),
         experiment: plan.experiment.clone(),
+        tags: Vec::new(),
         question: plan.question.clone(),
         parameters: plan.parameters.clone(),
         seed: plan.seed,

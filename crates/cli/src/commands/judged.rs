@@ -8,16 +8,16 @@ use record::trial::TrialRecord;
 use store::{RunHead, Store, StoreError};
 use verdict::{Input, JUDGE};
 
-/// Returns a judged run. A stored judgement by the same rules is used again, so a run of 100,000 trials is judged once.
+/// Returns a judged run with its tags. A stored judgement by the same rules is used again, so a run of 100,000 trials is judged once.
 ///
 /// # Errors
 /// There is no such run, or it can't be read.
 pub(crate) fn view(store: &Store, run: &RunId) -> Result<RunView, Failure> {
     let kept = store.judgement(run, JUDGE).map_err(unreadable)?;
-    if let Some(view) = kept.and_then(|text| serde_json::from_str(&text).ok()) {
-        return Ok(view);
-    }
-    anew(store, run)
+    let kept: Option<RunView> = kept.and_then(|text| serde_json::from_str(&text).ok());
+    let mut view = kept.map_or_else(|| anew(store, run), Ok)?;
+    view.tags = store.tags().map_err(unreadable)?.remove(run).unwrap_or_default();
+    Ok(view)
 }
 
 /// Judges a run from its records, without the stored judgement, and stores the new one instead.
