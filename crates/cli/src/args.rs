@@ -387,6 +387,9 @@ pub(crate) struct List {
     /// Only runs of this experiment
     #[arg(long, value_name = "NAME")]
     pub(crate) experiment: Option<String>,
+    /// Also runs that measured nothing: refused, failed or ended before the first trial was done
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

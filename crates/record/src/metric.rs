@@ -84,11 +84,7 @@ fn of_sides(read: &Option<Totals>, write: &Option<Totals>, trim: &Option<Totals>
         if let Some(mean_ns) = totals.latency_mean_ns.or_else(|| mean_ns(&totals.latency)) {
             values.insert(format!("{side}_lat_mean"), mean_ns / 1e3);
         }
-        for (suffix, q) in PERCENTILES {
-            if let Some(us) = percentile_us(&totals.latency, q) {
-                values.insert(format!("{side}_lat_{suffix}"), us);
-            }
-        }
+        values.extend(percentiles(side, &totals.latency));
     }
     values
 }

@@ -1,4 +1,4 @@
-//! `diskproof list`: all runs, the latest last.
+//! `diskproof list`: the runs that measured something, the latest last.
 
 use super::judged::unreadable;
 use super::show::open_existing;
@@ -20,6 +20,9 @@ pub(crate) fn list(args: &List, settings: &Settings) -> Result<Exit, Failure> {
     if let Some(experiment) = &args.experiment {
         runs.retain(|run| run.experiment == *experiment);
     }
+    let known = runs.len();
+    runs.retain(|run| args.all || run.trials_done > run.trials_failed);
+    let left_out = known - runs.len();
     runs.reverse(); // the store gives the latest first; ids of one second are in no order
     if args.json {
         let list: Vec<_> = runs.iter().map(document).collect();
@@ -35,6 +38,10 @@ pub(crate) fn list(args: &List, settings: &Settings) -> Result<Exit, Failure> {
             vec![["run", "experiment", "started (UTC)", "trials", "ended", tags].map(str::to_owned)];
         rows.extend(runs.iter().map(row));
         output::answer(&output::columns(&rows))?;
+    }
+    if left_out > 0 {
+        let runs = if left_out == 1 { "1 run that measured nothing" } else { &format!("{left_out} runs that measured nothing") };
+        output::aside(&format!("left out: {runs}; list --all shows them"));
     }
     Ok(Exit::Fine)
 }
@@ -108,6 +115,7 @@ mod tests {
             trials_failed: failed,
             trials_planned: planned,
             stopped,
+            tags: Vec::new(),
         };
         assert_eq!(trials(&run(1, 1, 1, Stopped::RoundsDone { rounds: 1 })), "0/1, 1 failed");
         assert_eq!(trials(&run(4, 0, 6, Stopped::Interrupted)), "4/6");
