@@ -165,6 +165,7 @@ Examples:
 Examples:
   diskproof compare latest                       every two stacks of a workload, paired within rounds
   diskproof compare latest --stack ext4 --stack xfs --of read_lat_p99
+  diskproof compare latest --along depth         every two cells that differ in the depth alone
   diskproof compare 20261121-2014 latest         after / before, cell by cell, and what else differs
   diskproof compare 20261121-2014 latest --json | jq '.lines[].ratio'")]
     Compare(Compare),
@@ -421,6 +422,10 @@ pub(crate) struct Compare {
     pub(crate) after: Option<String>,
     #[command(flatten)]
     pub(crate) choice: Choice,
+    /// Compare cells of one run that differ in this factor alone (`stack`, `workload` or a factor of the experiment), instead of the
+    /// stacks of each workload
+    #[arg(long, value_name = "FACTOR", conflicts_with = "after")]
+    pub(crate) along: Option<String>,
     /// Print one JSON document, format diskproof.comparison/1.1 (docs/formats.md)
     #[arg(long)]
     pub(crate) json: bool,

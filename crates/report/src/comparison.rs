@@ -56,14 +56,18 @@ struct Layout {
     metric: bool,
     /// Whether a row compares one cell in two runs, rather than two cells.
     runs: bool,
+    /// Whether the two cells of a row have different workloads, so that their names need them.
+    along: bool,
 }
 
 impl Layout {
     fn of(view: &Comparison) -> Self {
         let several =
             |of: fn(&ComparisonLine) -> &str| view.lines.iter().map(of).collect::<BTreeSet<&str>>().len() > 1;
+        let along = view.baseline.is_none() && view.lines.iter().any(|l| l.a.workload != l.b.workload);
         Self {
-            workload: several(|l| &l.a.workload),
+            workload: several(|l| &l.a.workload) && !along,
+            along,
             target: several(|l| &l.a.target) || view.lines.iter().any(|l| l.a.target != l.b.target),
             metric: several(|l| &l.metric),
             runs: view.baseline.is_some(),
@@ -72,8 +76,9 @@ impl Layout {
 
     /// The workload and the metric, if all rows have the same.
     fn in_common(&self, view: &Comparison) -> Option<String> {
-        let line = view.lines.first().filter(|_| !self.metric || !self.workload)?;
-        let workload = (!self.workload).then(|| line.a.workload.clone());
+        let one_workload = !self.workload && !self.along;
+        let line = view.lines.first().filter(|_| !self.metric || one_workload)?;
+        let workload = one_workload.then(|| line.a.workload.clone());
         let metric = (!self.metric).then(|| line.metric.replace('_', " "));
         Some([workload, metric].into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
@@ -100,7 +105,8 @@ impl Layout {
     }
 
     fn stack(&self, cell: &CellName) -> String {
-        if self.target { format!("{} on {}", cell.stack, cell.target) } else { cell.stack.clone() }
+        let name = if self.along { format!("{} {}", cell.stack, cell.workload) } else { cell.stack.clone() };
+        if self.target { format!("{name} on {}", cell.target) } else { name }
     }
 
     fn row(&self, line: &ComparisonLine) -> Vec<Cell> {

@@ -14,6 +14,8 @@ mod tests;
 mod usual;
 
 use crate::direction::Direction;
+use crate::effect::placed;
+use crate::factors::Shared;
 use crate::judge::JUDGE;
 use crate::pairing::{FamilyMember, Level, Rivals, family, most_trials};
 use judged::{Judged, Usual, Wanted, name};
@@ -21,9 +23,11 @@ use record::comparison::{
     Absence, COMPARISON_FORMAT, ComparedRun, Comparison, ComparisonLine, DifferenceOf, LeftOut,
 };
 use record::finding::Severity;
+use record::id::CellId;
 use record::judged::{CellView, RunView};
 use record::plan::Plan;
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use usual::Figures;
 
 /// Two cells and the compared metrics.
@@ -33,14 +37,44 @@ struct Pair<'a> {
     metrics: Vec<String>,
 }
 
-/// Compares the cells of one run: every two of a workload.
+/// The levels of each cell, with the names of stack and workload as factors.
+type Levels<'a> = BTreeMap<&'a CellId, BTreeMap<&'a str, String>>;
+
+fn factors<'a>(run: &Judged<'a>) -> Levels<'a> {
+    let cells = placed(run.plan, &Shared::among(run.plan), &run.view.cells);
+    cells.into_iter().map(|cell| (&cell.view.id, cell.levels)).collect()
+}
+
+fn differ_only_in(
+    factor: &str,
+    a: Option<&BTreeMap<&str, String>>,
+    b: Option<&BTreeMap<&str, String>>,
+) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return false };
+    let names: BTreeSet<&str> = a.keys().chain(b.keys()).copied().collect();
+    let differ: Vec<&str> = names.into_iter().filter(|name| a.get(name) != b.get(name)).collect();
+    differ == [factor] && a.contains_key(factor) && b.contains_key(factor)
+}
+
+/// Returns the factors along which the cells of a run can be compared, with `stack` and `workload`.
+#[must_use]
+pub fn factors_of(run: &Judged<'_>) -> BTreeSet<String> {
+    factors(run).into_values().flat_map(BTreeMap::into_keys).map(str::to_owned).collect()
+}
+
+/// Compares the cells of one run: every two of a workload, or every two that differ in one factor.
 #[must_use]
 pub fn within(run: &Judged<'_>, wanted: &Wanted) -> Comparison {
     let view = run.view;
     let (cells, mut left_out) = usable(run, wanted);
     let mut pairs = Vec::new();
+    let along = wanted.along.as_deref().map(|factor| (factor, factors(run)));
+    let are_rivals = |a: &CellView, b: &CellView| match &along {
+        None => a.workload == b.workload,
+        Some((factor, levels)) => differ_only_in(factor, levels.get(&a.id), levels.get(&b.id)),
+    };
     for (i, a) in cells.iter().enumerate() {
-        for b in cells.iter().skip(i + 1).filter(|b| b.workload == a.workload) {
+        for b in cells.iter().skip(i + 1).filter(|b| are_rivals(a, b)) {
             pairs.push(Pair { a, b, metrics: Figures::of(run, a, wanted).common(b) });
         }
     }
@@ -50,7 +84,10 @@ pub fn within(run: &Judged<'_>, wanted: &Wanted) -> Comparison {
         cell: name(c),
         why: Absence::Alone,
         is_missing: false,
-        text: "no other cell of this workload".to_owned(),
+        text: match &along {
+            None => "no other cell of this workload".to_owned(),
+            Some((factor, _)) => format!("no other cell differs from it in {factor} alone"),
+        },
     }));
     let level = Level::of([(&view.measure, most_trials(&view.cells))]);
     let seconds = view.measure.trial_seconds;
@@ -149,6 +186,13 @@ fn lines(
             format!("{} on {}", pair.a.stack, pair.a.target)
         };
         let below = other.map_or_else(|| pair.b.stack.clone(), str::to_owned);
+        let same_workload = pair.a.workload == pair.b.workload;
+        let [above, below] = match other {
+            None if !same_workload => {
+                [format!("{above} {}", pair.a.workload), format!("{below} {}", pair.b.workload)]
+            }
+            _ => [above, below],
+        };
         let line = ComparisonLine {
             a: name(pair.a),
             b: name(pair.b),

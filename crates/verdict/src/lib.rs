@@ -72,7 +72,7 @@ pub use compare::gate::{Rules, gate};
 pub use compare::history::{PastRun, history};
 pub use compare::judged::{Judged, Usual, Wanted};
 pub use compare::margins::{Margins, NoSuchFigures};
-pub use compare::{between, other_machine, within};
+pub use compare::{between, factors_of, other_machine, within};
 pub use detect::REFUSED_TRIALS;
 pub use input::Input;
 pub use judge::{JUDGE, judge};

@@ -10,6 +10,7 @@ use record::comparison::Comparison;
 use record::id::RunId;
 use record::judged::{CellView, RunView};
 use record::plan::Plan;
+use record::printable::Shown as _;
 use std::collections::BTreeSet;
 use store::Store;
 use verdict::{Judged, Usual, Wanted};
@@ -19,7 +20,13 @@ pub(crate) fn compare(args: &Compare, settings: &Settings) -> Result<Exit, Failu
     let first = StoredRun::of(&store, &args.run)?;
     let comparison = match &args.after {
         None => {
-            let wanted = wanted(&args.choice, &[&first], Usual::Compared)?;
+            let mut wanted = wanted(&args.choice, &[&first], Usual::Compared)?;
+            let known = verdict::factors_of(&first.judged());
+            if let Some(unknown) = args.along.as_ref().filter(|factor| !known.contains(*factor)) {
+                let all: Vec<&str> = known.iter().map(String::as_str).collect();
+                return Err(Failure::input(format!("this run has no factor `{}`; it has {}", unknown.shown(), all.join(", "))));
+            }
+            wanted.along.clone_from(&args.along);
             verdict::within(&first.judged(), &wanted)
         }
         Some(after) => {
@@ -83,6 +90,7 @@ pub(crate) fn wanted(choice: &Choice, runs: &[&StoredRun], usual: Usual) -> Resu
         metrics: choice.of.clone(),
         stacks: choice.stack.clone(),
         workloads: choice.workload.clone(),
+        along: None,
         usual,
     })
 }

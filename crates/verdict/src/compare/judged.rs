@@ -22,6 +22,8 @@ pub struct Wanted {
     pub stacks: Vec<String>,
     /// Names of workloads; empty: all.
     pub workloads: Vec<String>,
+    /// The factor in which two cells of a run differ, with everything else the same; `None`: cells of one workload are compared.
+    pub along: Option<String>,
     /// Which metrics are compared if none are named.
     pub usual: Usual,
 }

@@ -353,3 +353,35 @@ fn cells_of_one_run_are_compared_in_pairs_of_one_workload() {
     let alone = within(&run.judged(), &Wanted { stacks: vec!["a".to_owned()], ..Wanted::default() });
     assert_eq!((alone.lines.len(), alone.left_out[0].why), (0, Absence::Alone));
 }
+
+#[test]
+fn along_a_factor_only_cells_that_differ_in_it_alone_are_compared() {
+    let made = |stack: &str, depth: &str, rounds: &[u64]| {
+        let (mut cell, trials) = cell(&format!("{stack}-{depth}"), rounds);
+        cell.stack.name = stack.to_owned();
+        cell.workload.name = format!("randread-{depth}");
+        cell.levels = [("depth".to_owned(), depth.to_owned())].into();
+        (cell, trials)
+    };
+    let cells = vec![
+        made("ext4", "1", &HALF),
+        made("ext4", "8", &STEADY),
+        made("xfs", "1", &HALF),
+        made("xfs", "8", &STEADY),
+    ];
+    let run = Made::of("r", &cells);
+    let along = |factor: &str| {
+        let wanted = Wanted { along: Some(factor.to_owned()), ..rates() };
+        let lines = within(&run.judged(), &wanted).lines;
+        lines.into_iter().map(|line| line.text).collect::<Vec<_>>()
+    };
+    let depths = along("depth");
+    assert_eq!(depths.len(), 2, "{depths:?}");
+    assert!(depths[0].starts_with("ext4 randread-1 is 0.50"), "{depths:?}");
+    assert!(depths[1].starts_with("xfs randread-1 is 0.50"), "{depths:?}");
+    let stacks = along("stack");
+    assert_eq!(stacks.len(), 2);
+    assert!(stacks.iter().all(|text| text.starts_with("ext4 and xfs can't be told apart")), "{stacks:?}");
+    let factors = super::factors_of(&run.judged());
+    assert!(["depth", "stack", "workload"].iter().all(|name| factors.contains(*name)), "{factors:?}");
+}

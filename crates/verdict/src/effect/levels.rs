@@ -14,14 +14,14 @@ pub(super) const WORKLOAD: &str = "workload";
 pub(super) const MACHINE: &str = "machine";
 
 /// A cell with a storage figure.
-pub(super) struct Placed<'a> {
+pub(crate) struct Placed<'a> {
     /// Its level of each factor.
-    pub(super) levels: BTreeMap<&'a str, String>,
-    view: &'a CellView,
+    pub(crate) levels: BTreeMap<&'a str, String>,
+    pub(crate) view: &'a CellView,
 }
 
 /// The cells that have storage figures. A name or machine that all cells share is no factor.
-pub(super) fn placed<'a>(plan: &'a Plan, shared: &Shared<'a>, cells: &'a [CellView]) -> Vec<Placed<'a>> {
+pub(crate) fn placed<'a>(plan: &'a Plan, shared: &Shared<'a>, cells: &'a [CellView]) -> Vec<Placed<'a>> {
     let views: BTreeMap<_, _> = cells.iter().map(|cell| (&cell.id, cell)).collect();
     let mut all: Vec<Placed<'a>> = Vec::new();
     for cell in &plan.cells {
