@@ -1,6 +1,6 @@
 //! The answer of a run that compares nothing: what one stack gives, in a sentence.
 
-use crate::number::with_interval;
+use crate::number::{interval, with_interval};
 use record::finding::Severity;
 use record::judged::{Asked, CellView, Metric, RunView};
 use record::quantity::Bytes;
@@ -40,7 +40,9 @@ pub(crate) fn summary(view: &RunView) -> Option<String> {
 /// The deepest device that can be seen below the load.
 fn place(cell: &CellView) -> Option<String> {
     let deepest = cell.leaves.iter().max_by_key(|node| node.depth)?;
-    Some(format!("On {} ({})", deepest.name, deepest.kind))
+    // what else is said of it stands in the tree of devices
+    let kind = deepest.kind.split(';').next().unwrap_or_default();
+    Some(format!("On {} ({kind})", deepest.name))
 }
 
 /// A cell's figure and what it is of: the time until a write is durable, the latency at depth 1, the bandwidth of large blocks, else I/Os per second.
@@ -61,7 +63,10 @@ fn figure(cell: &CellView) -> Option<(String, String)> {
 }
 
 fn shown(metric: &Metric) -> String {
-    let (figure, unit) = with_interval(metric);
+    let (figure, unit) = match metric.low.zip(metric.high).filter(|_| metric.is_too_wide()) {
+        Some((low, high)) => interval(low, high, &metric.unit),
+        None => with_interval(metric),
+    };
     format!("{figure} {unit}").trim_end().to_owned()
 }
 
