@@ -31,7 +31,7 @@ fn devices() -> Vec<Scenario> {
         held("outage-fio", "engine: fio, rw: randwrite, bs: 4k, iodepth: 16, size: 16m, direct: 1, runtime: 4s")
             .limited_by(&[LimitKind::Unknown])
             .needs_disk(),
-        held("outage-depth-1", "rw: randwrite, bs: 4k, iodepth: 1, size: 16m, direct: 1, runtime: 4s"),
+        held("outage-depth-1", "rw: randwrite, bs: 4k, iodepth: 1, size: 16m, direct: 1, runtime: 4s").needs_disk(),
         held(
             "outage-rate",
             "rw: randwrite, bs: 4k, iodepth: 16, size: 16m, direct: 1, runtime: 4s, rate_iops: 100",

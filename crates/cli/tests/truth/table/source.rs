@@ -156,7 +156,8 @@ fn compression() -> Vec<Scenario> {
         truth("compressed", "compressed-write", "free-zstd", "rw: write, bs: 128k, size: 32m, direct: 0, time_based: 0, end_fsync: 1, ramp_time: 0s, buffer_compress_percentage: 50")
             .made("half of each block is zeros, under zstd, flushed")
             .claim(Claim::Compressed, Severity::Caveat)
-            .served(Source::Other, 0.47, 0.08),
+            .served(Source::Other, 0.47, 0.08)
+            .needs_disk(),
         truth("compressed", "repeated", "free-zstd", "rw: read, bs: 4k, iodepth: 8, size: 64m, direct: 1, rate: 16m, dedupe_percentage: 80")
             .made("four of five blocks are repeated within what zstd sees at once")
             .claim(Claim::Compressed, Severity::Caveat),
