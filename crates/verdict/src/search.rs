@@ -162,6 +162,13 @@ fn text(find: &Find, answer: &SearchAnswer, tried: &[TriedView], is_exact: bool)
                 digits(*level)
             )
         }
+        SearchAnswer::Open { kept: Some(kept), broken: Some(broken) } if kept >= broken => {
+            let ends = [*broken, *kept].map(digits);
+            format!(
+                "{trials} don't show yet where {limits} ends: at {by} {} to {} some kept it and some broke it",
+                ends[0], ends[1]
+            )
+        }
         SearchAnswer::Open { kept, broken } => {
             let end = |level: &Option<f64>, did: &str| {
                 level.map_or_else(
