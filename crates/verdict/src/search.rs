@@ -26,7 +26,12 @@ pub(crate) fn of(cell: &Cell, trials: &[&TrialRecord], confidence: f64) -> Optio
         .iter()
         .filter_map(|(trial, shown)| {
             let level = float(trial.tried?.level);
-            Some(SearchTrial { level, ratio: shown.ratio, value: shown.value, reached: shown.reached })
+            Some(SearchTrial {
+                level,
+                ratio: shown.ratio,
+                value: shown.value,
+                reached: shown.reached.filter(|_| shown.is_behind),
+            })
         })
         .collect();
     let answer = search_answer(&searched, &terms);
