@@ -7,6 +7,8 @@ use crate::workload::{Ask, Options};
 
 /// The share of its level that a load must reach. A load that falls further behind breaks the limit, whatever the latencies are.
 const REACHED: f64 = 0.9;
+/// The number of standard deviations by which the number of random arrivals may fall short.
+const CHANCE: f64 = 3.0;
 
 /// What a search's trial shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,6 +20,8 @@ pub struct Shown {
     pub value: Option<f64>,
     /// The level that the load reached; `None` where it can't fall behind the level that was asked for.
     pub reached: Option<f64>,
+    /// Whether it fell behind by more than chance.
+    pub is_behind: bool,
 }
 
 impl FindBy {
@@ -45,12 +49,16 @@ impl Find {
         let jobs = cell.options().map_or(1.0, |options| f64::from(options.numjobs.max(1)));
         let reached =
             (self.by == FindBy::RateIops).then(|| metrics.get("iops").map_or(0.0, |all| all / jobs));
-        let behind = reached.filter(|reached| *reached > 0.0 && *reached < REACHED * level);
-        let ratio = match behind {
+        let due = level * jobs * trial.engine.as_ref().map_or(0.0, |engine| engine.window.seconds());
+        let is_behind = reached.is_some_and(|reached| {
+            let short = 1.0 - reached / level;
+            short > 1.0 - REACHED && short > CHANCE / due.sqrt()
+        });
+        let ratio = match reached.filter(|reached| is_behind && *reached > 0.0) {
             Some(reached) => Some(worst.unwrap_or(0.0).max(level / reached)),
             None => worst,
         };
-        Some(Shown { ratio, value: metrics.get(&self.most).copied(), reached })
+        Some(Shown { ratio, value: metrics.get(&self.most).copied(), reached, is_behind })
     }
 }
 
@@ -161,6 +169,8 @@ mod tests {
         assert_eq!(behind.ratio, Some(2.0), "half of the load wasn't carried");
         let few = shown(&trial(5, 9, 80));
         assert_eq!((few.ratio, few.reached), (None, Some(4.5)), "90 I/Os have no p99");
+        let by_chance = shown(&trial(1, 1, 80));
+        assert_eq!((by_chance.ratio, by_chance.is_behind), (None, false), "10 of 20 random arrivals");
         assert_eq!(cell.find().unwrap().shown(&cell, &TrialRecord { tried: None, ..trial(1, 1, 1) }), None);
     }
 

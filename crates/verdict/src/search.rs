@@ -26,7 +26,12 @@ pub(crate) fn of(cell: &Cell, trials: &[&TrialRecord], confidence: f64) -> Optio
         .iter()
         .filter_map(|(trial, shown)| {
             let level = float(trial.tried?.level);
-            Some(SearchTrial { level, ratio: shown.ratio, value: shown.value, reached: shown.reached })
+            Some(SearchTrial {
+                level,
+                ratio: shown.ratio,
+                value: shown.value,
+                reached: shown.reached.filter(|_| shown.is_behind),
+            })
         })
         .collect();
     let answer = search_answer(&searched, &terms);
@@ -160,6 +165,13 @@ fn text(find: &Find, answer: &SearchAnswer, tried: &[TriedView], is_exact: bool)
             format!(
                 "{least}{limits} held even at {by} {}, the highest level; the limit was never reached; {trials}",
                 digits(*level)
+            )
+        }
+        SearchAnswer::Open { kept: Some(kept), broken: Some(broken) } if kept >= broken => {
+            let ends = [*broken, *kept].map(digits);
+            format!(
+                "{trials} don't show yet where {limits} ends: at {by} {} to {} some kept it and some broke it",
+                ends[0], ends[1]
             )
         }
         SearchAnswer::Open { kept, broken } => {

@@ -13,6 +13,6 @@ pub(super) fn told(cell: &Cell, record: &TrialRecord) -> Option<SearchTrial> {
         level: float(record.tried?.level),
         ratio: shown.ratio,
         value: shown.value,
-        reached: shown.reached,
+        reached: shown.reached.filter(|_| shown.is_behind),
     })
 }

@@ -51,26 +51,50 @@ impl SearchAnswer {
 #[must_use]
 pub fn search_answer(trials: &[SearchTrial], terms: &SearchTerms) -> SearchAnswer {
     let known = Known::of(trials, terms);
-    let (kept, broken) = (known.highest_kept(), known.lowest_broken());
-    match (kept, broken) {
-        (Some(kept), None) if kept >= terms.to && known.is_settled(terms.to) => {
-            SearchAnswer::AtLeast(terms.to)
-        }
-        (None, Some(broken)) if broken <= known.from.ceil() && known.is_settled(known.from.ceil()) => {
-            SearchAnswer::NotEven(known.from.ceil())
-        }
-        _ => {
-            let found = line(&known.points, terms.confidence).and_then(|line| {
-                let estimate = |reading: Reading| estimate(reading, terms.confidence, line.n);
-                Some(SearchAnswer::Found { level: estimate(line.level)?, value: estimate(line.value)? })
-            });
-            found.unwrap_or(SearchAnswer::Open { kept, broken })
-        }
+    let lowest = known.from.ceil();
+    if known.is_settled(lowest, true) {
+        return SearchAnswer::NotEven(lowest);
     }
+    if known.is_settled(terms.to, false) {
+        return SearchAnswer::AtLeast(terms.to);
+    }
+    let found = line(&known.points, terms.confidence).and_then(|line| {
+        let estimate = |reading: Reading| estimate(reading, terms.confidence, line.n);
+        Some(SearchAnswer::Found { level: estimate(line.level)?, value: estimate(line.value)? })
+    });
+    found.unwrap_or_else(|| SearchAnswer::Open { kept: known.highest_kept(), broken: known.lowest_broken() })
 }
 
 /// `None` where the slope could be 0: then there is no interval.
 fn estimate(reading: Reading, confidence: f64, n: usize) -> Option<Estimate> {
     let (low, high) = reading.ends?;
     Some(Estimate { value: reading.at.exp(), low: low.exp(), high: high.exp(), confidence, n })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SearchAnswer, search_answer};
+    use crate::search::trial::{SearchTerms, SearchTrial};
+
+    const TERMS: SearchTerms = SearchTerms { from: 2.0, to: 64.0, confidence: 0.95, half_width: 0.05 };
+
+    fn answer(of: &[(f64, f64)]) -> SearchAnswer {
+        let trial = |(level, ratio): &(f64, f64)| SearchTrial {
+            level: *level,
+            ratio: Some(*ratio),
+            value: Some(*level),
+            reached: None,
+        };
+        search_answer(&of.iter().map(trial).collect::<Vec<_>>(), &TERMS)
+    }
+
+    #[test]
+    fn an_end_is_settled_by_a_lead_of_three() {
+        let at_lowest = [(64.0, 3.0), (2.0, 1.1), (2.0, 1.3), (2.0, 0.9), (2.0, 1.2), (2.0, 1.4)];
+        assert!(matches!(answer(&at_lowest[..5]), SearchAnswer::Open { .. }), "3 to 1");
+        assert_eq!(answer(&at_lowest), SearchAnswer::NotEven(2.0));
+        assert_eq!(answer(&[(64.0, 0.9), (64.0, 0.8), (64.0, 0.7)]), SearchAnswer::AtLeast(64.0));
+        let elsewhere = [(64.0, 0.9), (64.0, 0.8), (64.0, 0.7), (32.0, 1.1)];
+        assert!(matches!(answer(&elsewhere), SearchAnswer::Open { .. }), "32 broke it");
+    }
 }

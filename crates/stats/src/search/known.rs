@@ -3,8 +3,8 @@
 use super::fit::{Point, falls_behind};
 use super::trial::{SearchTerms, SearchTrial};
 
-/// How often the lowest level must break the limit, or the highest one keep it, with no trial that says otherwise, before the search ends there.
-const AGREEING: usize = 3;
+/// By how many trials it must be settled that the lowest level breaks the limit, or that the highest one keeps it.
+const LEAD: usize = 3;
 
 /// Trials that tell both what is needed of them, and the lowest level that can be tried.
 pub(super) struct Known {
@@ -39,8 +39,13 @@ impl Known {
         self.kept().map(|point| point.level).max_by(f64::total_cmp)
     }
 
-    /// Whether a level was tried often enough; the caller knows that its trials agree.
-    pub(super) fn is_settled(&self, at: f64) -> bool {
-        self.points.iter().filter(|point| point.asked.total_cmp(&at).is_eq()).count() >= AGREEING
+    /// Whether the trials at an end of the range settle that it breaks the limit, or keeps it: by a lead of [`LEAD`] trials, and without a
+    /// trial elsewhere that says otherwise.
+    pub(super) fn is_settled(&self, end: f64, breaks: bool) -> bool {
+        let is_at = |point: &&Point| point.asked.total_cmp(&end).is_eq();
+        let (for_it, against): (Vec<&Point>, Vec<&Point>) =
+            self.points.iter().partition(|point| point.is_broken() == breaks);
+        let lead = for_it.iter().copied().filter(is_at).count();
+        against.iter().all(is_at) && lead >= against.len() + LEAD
     }
 }
