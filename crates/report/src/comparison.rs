@@ -227,8 +227,8 @@ fn margins(gate: &Gate) -> String {
         gate.margins.iter().map(|(name, margin)| format!("{name} {}", number::margin(*margin))).collect();
     let all = if all.is_empty() { number::margin(gate.margin) } else { all.join(", ") };
     format!(
-        "A regression is shown to be worse, and its estimate is worse by more than its margin ({all}); a figure passes if twice its margin is \
-         excluded."
+        "A regression is shown to be worse (tested on one side, so its interval may reach a little past 1), and its estimate is worse by more than \
+         its margin ({all}); a figure passes if twice its margin is excluded."
     )
 }
 
