@@ -392,7 +392,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__compare)
-            opts="-q -h --of --stack --workload --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --of --stack --workload --along --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -407,6 +407,10 @@ _diskproof() {
                     return 0
                     ;;
                 --workload)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --along)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2034,7 +2038,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__list)
-            opts="-q -h --experiment --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --experiment --all --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2116,7 +2120,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__new)
-            opts="-q -h --kind --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --kind --from --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2124,6 +2128,21 @@ _diskproof() {
             case "${prev}" in
                 --kind)
                     COMPREPLY=($(compgen -W "emulated directory disks" -- "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --config)
@@ -2354,12 +2373,23 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__plan)
-            opts="-q -h --set --seed --here --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --on --size --set --seed --here --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --on)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2624,12 +2654,23 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__run)
-            opts="-q -h --set --seed --provision --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --on --size --set --seed --provision --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --on)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -98,6 +98,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -s h -l h
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l kind -d 'The kind of volume in it' -r -f -a "emulated\t'Emulated volumes with IOPS limits (needs root)'
 directory\t'An existing directory (needs no root)'
 disks\t'Real disks that you have claimed (needs root, overwrites them)'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l from -d 'Write an experiment that runs this fio job file in a directory' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -107,7 +108,9 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l ssh-config -
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Set a parameter of the experiment; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
@@ -120,7 +123,9 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l here -d 'En
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l set -d 'Set a parameter of the experiment; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
@@ -166,6 +171,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l color -d 'C
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l all -d 'Also runs that measured nothing: refused, failed or ended before the first trial was done'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s h -l help -d 'Print help'
@@ -186,6 +192,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s h -l help
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l of -d 'Only this metric (docs/metrics.md); repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l stack -d 'Only this stack; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l workload -d 'Only this workload; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l along -d 'Compare cells of one run that differ in this factor alone (`stack`, `workload` or a factor of the experiment), instead of the stacks of each workload' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

@@ -15,8 +15,8 @@ const LARGE: u64 = 128 << 10;
 pub(crate) fn summary(view: &RunView) -> Option<String> {
     let first = view.cells.first()?;
     let is_one = view.cells.iter().all(|cell| (&cell.stack, &cell.target) == (&first.stack, &first.target));
-    let compares = !view.answers.is_empty() || !view.contrasts.is_empty();
-    if !is_one || compares || view.cells.len() > MOST_CELLS {
+    let is_answered = !view.answers.is_empty() || !view.contrasts.is_empty() || !view.searches.is_empty();
+    if !is_one || is_answered || view.cells.len() > MOST_CELLS {
         return None;
     }
     let valid = view.cells.iter().filter(|cell| !cell.void);

@@ -327,7 +327,7 @@ fn bonnie_in_words(bonnie: &BonnieAsk) -> Vec<String> {
 }
 
 /// The options that have words of their own here.
-const IN_WORDS: [&str; 21] = [
+const IN_WORDS: [&str; 23] = [
     "rw",
     "rwmixread",
     "bs",
@@ -340,6 +340,8 @@ const IN_WORDS: [&str; 21] = [
     "iodepth",
     "numjobs",
     "direct",
+    "fsync",
+    "fdatasync",
     "sync",
     "thinktime",
     "thinktime_blocks",
