@@ -3,9 +3,10 @@
 use crate::document::{Block, Cell, Column, Document, Level, Paragraph, Table, Tone, Words};
 use crate::number;
 use crate::sparkline;
-use record::finding::Severity;
+use record::comparison::Difference;
 use record::history::{History, HistoryChange, HistoryLine, HistoryRun};
 use record::quantity::ratios;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// The most runs whose values are drawn.
@@ -49,9 +50,9 @@ fn heading(view: &History) -> String {
 fn answer(view: &History) -> Vec<Words> {
     let place = |change: &HistoryChange| view.runs.iter().position(|run| run.run == change.run);
     let mut changes: Vec<&HistoryChange> = view.lines.iter().flat_map(|line| &line.changes).collect();
-    changes.sort_by_key(|change| (std::cmp::Reverse(place(change)), !change.is_worse));
+    changes.sort_by_key(|change| (Reverse(place(change)), !change.is_worse));
     if !changes.is_empty() {
-        return changes.into_iter().map(sentence).collect();
+        return changes.chunk_by(|a, b| a.run == b.run).flat_map(sentences).collect();
     }
     let longest = view.lines.iter().map(|line| line.points.len()).max().unwrap_or(0);
     let fewest = view.fewest_runs as usize;
@@ -63,20 +64,27 @@ fn answer(view: &History) -> Vec<Words> {
     vec![Words::from(format!("No figure is shown to have changed its level in {longest} runs."))]
 }
 
-/// A change, and what else differs from the run before.
-fn sentence(change: &HistoryChange) -> Words {
-    let worst = change.differences.iter().filter(|d| d.severity > Severity::Note);
-    let notes = change.differences.iter().filter(|d| d.severity == Severity::Note);
-    let texts: Vec<&str> = worst.chain(notes).map(|d| d.text.as_str()).collect();
+/// The changes at one run, and what else differs from the run before.
+fn sentences(changes: &[&HistoryChange]) -> Vec<Words> {
+    let mut differences: Vec<&Difference> = changes.iter().flat_map(|change| &change.differences).collect();
+    differences.sort_by_key(|d| Reverse(d.severity));
+    let mut texts: Vec<&str> = Vec::new();
+    for difference in differences {
+        if !texts.contains(&difference.text.as_str()) {
+            texts.push(&difference.text);
+        }
+    }
     let more = texts.len().saturating_sub(NAMED);
     let named = texts.iter().take(NAMED).copied().collect::<Vec<_>>().join("; ");
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let run = changes.first().map(|change| change.run.to_string()).unwrap_or_default();
     let also = if texts.is_empty() {
-        " Nothing else that is recorded changed there.".to_owned()
+        format!("Nothing else that is recorded changed at run {run}.")
     } else {
-        format!(" What else changed there: {named}{rest}.")
+        format!("What else changed at run {run}: {named}{rest}.")
     };
-    Words::from(format!("{}.{also}", change.text))
+    let told = changes.iter().map(|change| Words::from(format!("{}.", change.text)));
+    told.chain([Words::from(also)]).collect()
 }
 
 fn table(view: &History) -> Table {
@@ -242,7 +250,7 @@ mod tests {
             "{page}"
         );
         assert!(
-            page.contains("What else changed there: kernel was 6.1.0, and is 6.12.0 from this run on."),
+            page.contains("What else changed at run 20261126-030000-aaaa: kernel was 6.1.0, and is 6.12.0 from this run on."),
             "{page}"
         );
         let mut even = made();
