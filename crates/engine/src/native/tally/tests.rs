@@ -41,6 +41,23 @@ fn the_series_has_its_intervals() {
 }
 
 #[test]
+fn durable_writes_are_counted_beside_the_writes() {
+    const DURABLE: usize = 4;
+    let mut synced = tally(SPAN, &[(900, Kind::Write, 10), (1100, Kind::Write, 20)]);
+    synced.durable(25);
+    synced.durable(45);
+    let of_sync = sum(vec![synced]).sides;
+    assert_eq!((of_sync[1].ios, of_sync[1].latency_sum_ns), (1, 20));
+    let durable = &of_sync[DURABLE];
+    assert_eq!((durable.ios, durable.bytes, durable.latency_sum_ns, durable.latency_max_ns), (2, 0, 70, 45));
+    // With O_DSYNC they are the writes themselves, and nothing else.
+    let own = tally(SPAN, &[(1100, Kind::Write, 20), (1200, Kind::Read, 7)]).with_durable_writes(true);
+    let plain = tally(SPAN, &[(1150, Kind::Write, 70)]);
+    let sides = sum(vec![own, plain]).sides;
+    assert_eq!((sides[1].ios, sides[DURABLE].ios, sides[DURABLE].latency_sum_ns), (2, 1, 20));
+}
+
+#[test]
 fn errors_are_kept_by_kind_and_offset_at_any_time() {
     let mut tally = Tally::new(SPAN);
     for offset in 0..100 {
