@@ -37,9 +37,6 @@ pub fn refused_value(name: &str, value: &str) -> Option<&'static str> {
         "mem" if !BUFFER_KINDS.contains(&value) => Some(
             "it would map another file; write one of malloc, shm, shmhuge, mmap, mmapshared, or leave it out",
         ),
-        "verify_state_load" if value != "0" => Some(
-            "no earlier trial leaves a state; put the writing job into the same file, before a `stonewall`",
-        ),
         _ => None,
     }
 }

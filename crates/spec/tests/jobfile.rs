@@ -301,7 +301,6 @@ fn values_that_fio_refuses_are_refused_with_their_line() {
         ("size=lots", "size=lots is no size"),
         ("numjobs=0", "`numjobs` takes a whole number from 1 on"),
         ("mem=mmaphuge:/huge/x", "it would map another file"),
-        ("verify_state_load=1", "no earlier trial leaves a state"),
         ("buffer_pattern='/etc/passwd'", "write the pattern itself"),
         ("pi_act=1", "NVMe commands past the block layer"),
         ("filename_format=$clientuid", "known here: $jobname, $jobnum, $filenum"),

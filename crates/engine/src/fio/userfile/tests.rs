@@ -79,7 +79,6 @@ fn what_leads_elsewhere_is_refused() {
         ("include other.fio", "include"),
         ("ioengine=net", "doesn't do I/O on the storage under test"),
         ("mem=mmaphuge:/huge/x", "another file"),
-        ("verify_state_load=1", "no earlier trial"),
         ("rw=randtrim", "block devices only"),
         ("zonemode=zbd", "zoned block devices"),
         ("directory=a:b\nnumjobs=2\nfilename=f", "several folders"),
