@@ -96,6 +96,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -s h -l h
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l kind -d 'The kind of volume in it' -r -f -a "emulated\t'Emulated volumes with IOPS limits (needs root)'
 directory\t'An existing directory (needs no root)'
 disks\t'Real disks that you have claimed (needs root, overwrites them)'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l from -d 'Write an experiment that runs this fio job file in a directory' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -105,7 +106,9 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l ssh-config -
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Set a parameter of the experiment; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
@@ -117,7 +120,9 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l set -d 'Set a parameter of the experiment; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F

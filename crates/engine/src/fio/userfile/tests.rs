@@ -48,7 +48,11 @@ fn shared_files_are_noticed() {
     ] {
         assert!(directory(shared).unwrap().shared_files, "{shared}");
     }
-    for own in ["[a]\nnumjobs=3\n[b]\n", "[a]\nnumjobs=2\nfilename_format=$jobname.$jobnum\n"] {
+    for own in [
+        "[global]\nsize=1m\nfilename=f\n[a]\n[b]\nstonewall\n",
+        "[a]\nnumjobs=3\n[b]\n",
+        "[a]\nnumjobs=2\nfilename_format=$jobname.$jobnum\n",
+    ] {
         assert!(!directory(own).unwrap().shared_files, "{own}");
     }
 }
