@@ -66,6 +66,27 @@ pub(super) fn load(
     size: Option<&str>,
     set: &BTreeMap<String, String>,
 ) -> Result<(Loaded, Option<String>), Refused> {
+    let (loaded, note) = of_place(file, place, size, set)?;
+    if let Place::Directory(path) = place {
+        let needed = loaded.plan.cells.iter().map(|cell| cell.workload.data_bytes()).max().unwrap_or(0);
+        let free = free_bytes(path)?;
+        if needed > free {
+            let (needed, free, path) = (Bytes(needed), Bytes(free), path.shown());
+            let why = format!(
+                "the files of the job file take {needed}, and {free} are free in {path}: make them smaller, or choose another place"
+            );
+            return Err(Failure::machine(why).into());
+        }
+    }
+    Ok((loaded, note))
+}
+
+fn of_place(
+    file: &Path,
+    place: &Place,
+    size: Option<&str>,
+    set: &BTreeMap<String, String>,
+) -> Result<(Loaded, Option<String>), Refused> {
     let folder = folder(file);
     let parse = |size: Option<&str>| -> Result<Result<Loaded, LoadError>, Failure> {
         Ok(spec::parse(&yaml(file, name_of(file)?, place, size)?, MADE, &folder, set))
@@ -213,6 +234,12 @@ fn room(place: &Place) -> Result<u64, Failure> {
     }
 }
 
+fn free_bytes(path: &Path) -> Result<u64, Failure> {
+    let stat = statvfs(path)
+        .map_err(|e| Failure::machine(format!("can't tell the free space of {}: {e}", path.shown())))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Place, is_job_file, load, name, yaml};
@@ -253,6 +280,18 @@ mod tests {
             panic!("no job file")
         };
         assert_eq!((size_bytes, note), (64 << 20, None));
+    }
+
+    #[test]
+    fn files_without_room_are_refused_by_the_plan() {
+        let (dir, file) = job_file("[a]\nsize=1p\n");
+        let Err(super::Refused::Failure(refused)) = load(&file, &here(&dir), None, &BTreeMap::new()) else {
+            panic!("accepted")
+        };
+        assert!(
+            refused.to_string().contains("take 1,024 TiB") || refused.to_string().contains("are free in"),
+            "{refused}"
+        );
     }
 
     #[test]
