@@ -160,13 +160,3 @@ fn sizes_that_the_device_decides_share_the_room() {
     assert_eq!(sizes, expected.map(|(name, size)| (name.to_owned(), size)));
     assert!(FioEngine.run(&job).unwrap().read.unwrap().ios > 0);
 }
-
-#[test]
-fn fio_ends_a_job_whose_io_other_threads_issue() {
-    let bench = Bench::lent();
-    let text = "[a]\nsize=1m\nrw=read\nioengine=libaio\niodepth=4\nio_submit_mode=offload\n";
-    let w = job_file(text, 1 << 20);
-    let job = bench.job(&w, 3, 0.2);
-    FioEngine.prepare(&job).unwrap();
-    assert_eq!(FioEngine.run(&job).unwrap().read.unwrap().bytes, 1 << 20, "one pass");
-}

@@ -300,6 +300,7 @@ fn values_that_fio_refuses_are_refused_with_their_line() {
         ("verify=foo", "`verify` takes one of none"),
         ("size=lots", "size=lots is no size"),
         ("numjobs=0", "`numjobs` takes a whole number from 1 on"),
+        ("io_submit_mode=offload", "fio 3.33 often hangs at the end"),
         ("mem=mmaphuge:/huge/x", "it would map another file"),
         ("buffer_pattern='/etc/passwd'", "write the pattern itself"),
         ("pi_act=1", "NVMe commands past the block layer"),

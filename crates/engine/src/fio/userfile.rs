@@ -220,9 +220,7 @@ fn time(
         if user.untimed {
             section.flag("time_based", true);
         }
-        if user.effective.get("io_submit_mode") != Some("offload") {
-            section.set("runtime", jobfile::milliseconds(seconds));
-        }
+        section.set("runtime", jobfile::milliseconds(seconds));
     }
     let on = |name: &str| user.effective.get(name).is_some_and(|v| v != "0");
     let final_flush = on("end_fsync") || FLUSHING_ENDS.into_iter().any(on);

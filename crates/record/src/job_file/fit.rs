@@ -1,7 +1,7 @@
 //! What fio does on block devices only, or in files only.
 
 use super::place::Placed;
-use super::sections::{InForce, JobFile, effective, is_offloaded, is_on, read, value};
+use super::sections::{InForce, JobFile, effective, read, value};
 
 /// Where a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,7 @@ pub enum On {
 #[must_use]
 pub fn unfit(options: &InForce<'_>, placed: &Placed, on: On) -> Option<(&'static str, String)> {
     let rw = value(options, "rw").unwrap_or("read");
-    let timed = ["runtime", "time_based"].iter().any(|name| is_on(options, name));
     match on {
-        On::Files | On::Device if is_offloaded(options) && timed => {
-            let why = "fio 3.33 never ends a job with io_submit_mode=offload when its time is up; leave `runtime` and `time_based` out, then it ends when its data is done";
-            Some(("io_submit_mode", why.to_owned()))
-        }
         On::Files if rw.contains("trim") => {
             let why = "on files: fio trims block devices only, and ends at once without an error; use a stack without a file system";
             Some(("rw", format!("rw={rw} {why}")))
@@ -73,8 +68,6 @@ mod tests {
             ("filesize=1m", None, Some("filesize")),
             ("filename=x\nnrfiles=4", None, None),
             ("rw=randread", None, None),
-            ("io_submit_mode=offload\nrate_iops=9", None, None),
-            ("io_submit_mode=offload\nruntime=9", Some("io_submit_mode"), Some("io_submit_mode")),
         ] {
             assert_eq!((option(text, On::Files), option(text, On::Device)), (files, device), "{text}");
         }

@@ -176,14 +176,8 @@ const AMOUNTS: [&str; 4] = ["io_limit", "io_size", "number_ios", "steadystate"];
 pub fn is_untimed(options: &InForce<'_>) -> bool {
     let none = |runtime: &str| runtime.trim_end_matches(|c: char| c.is_ascii_alphabetic()) == "0";
     let once = value(options, "loops").is_none_or(|loops| matches!(loops, "0" | "1"));
-    let endless = !AMOUNTS.iter().any(|name| options.contains_key(name)) && !is_offloaded(options);
+    let endless = !AMOUNTS.iter().any(|name| options.contains_key(name));
     value(options, "runtime").is_none_or(none) && !options.contains_key("time_based") && once && endless
-}
-
-/// Whether other threads issue a job's I/O. fio 3.33 never ends such a job when its time is up, but does when its data is done.
-#[must_use]
-pub fn is_offloaded(options: &InForce<'_>) -> bool {
-    value(options, "io_submit_mode") == Some("offload")
 }
 
 /// Whether a switch is on; a name that stands alone is on.
@@ -267,7 +261,6 @@ mod tests {
             "time_based=0",
             "time_based",
             "loops=2",
-            "io_submit_mode=offload",
             "number_ios=9",
             "io_size=1m",
         ] {

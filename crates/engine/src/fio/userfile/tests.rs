@@ -166,7 +166,7 @@ fn what_only_adds_files_or_takes_figures_away_is_left_out() {
 
 #[test]
 fn the_layout_has_only_what_decides_the_files() {
-    let text = "[a]\nsize=1m\nbs=16k\nrw=randread\nio_submit_mode=offload\nrate_iops=5\nthinktime=1s\nstartdelay=9\n\
+    let text = "[a]\nsize=1m\nbs=16k\nrw=randread\nio_submit_mode=inline\nrate_iops=5\nthinktime=1s\nstartdelay=9\n\
         ioengine=libaio\ndirect=1\nloops=9\nbuffer_compress_percentage=50\nexitall\n";
     let layout = directory(text).unwrap().layout;
     let names: Vec<&str> = layout.sections[1].options.iter().map(|(name, _)| name.as_str()).collect();
