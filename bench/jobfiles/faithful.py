@@ -7,7 +7,8 @@ LIST names the files (repository, commit, path; tab separated), which lie in FIL
 the storage to measure. Each job file is first made small: times of at most 3 s, sizes of at most 64 MiB, files in PLACE. Then fio
 runs it by hand and diskproof runs it (`run --on`, engine fio), in turn, ROUNDS times. Written as a table to standard output: reads
 and writes per second of both with the 95 % interval of the paired ratio, bytes per I/O, share of reads, flushes. A file agrees if
-every interval contains 1 or lies within 10 % of it.
+every interval lies within 10 % of 1, differs if one excludes 1 and reaches beyond, and is open else: measure more rounds, on a
+machine with nothing else to do.
 """
 import json, math, os, re, shutil, subprocess, sys, tempfile
 
@@ -90,23 +91,24 @@ def by_diskproof(diskproof, job, place):
 
 
 def agrees(pairs):
-    """The paired ratio with its interval (log scale), and whether it is 1 as far as the rounds can tell."""
+    """The paired ratio with its interval (log scale), and what it says."""
     logs = [math.log(ours / theirs) for ours, theirs in pairs if ours > 0 and theirs > 0]
     if len(logs) < 2:
-        return ("-", not any(pair[0] or pair[1] for pair in pairs))
+        return ("-", "differs" if any(pair[0] or pair[1] for pair in pairs) else "agrees")
     mean = sum(logs) / len(logs)
     half = T95[len(logs)] * math.sqrt(sum((x - mean) ** 2 for x in logs) / (len(logs) - 1) / len(logs))
     low, high = math.exp(mean - half), math.exp(mean + half)
-    return (f"{math.exp(mean):.3f} ({low:.3f} to {high:.3f})", low <= 1 <= high or (0.9 < low and high < 1.1))
+    word = "agrees" if 0.9 < low and high < 1.1 else "open" if low <= 1 <= high else "differs"
+    return (f"{math.exp(mean):.3f} ({low:.3f} to {high:.3f})", word)
 
 
 def main():
-    listed, files, where = sys.argv[1:4]
+    listed, files, where = (os.path.abspath(path) for path in sys.argv[1:4])
     diskproof = sys.argv[4] if len(sys.argv) > 4 else "diskproof"
     rounds = int(sys.argv[5]) if len(sys.argv) > 5 else 4
     most = int(sys.argv[6]) if len(sys.argv) > 6 else 60
-    done = agreed = 0
-    print("repository\tpath\treads per second\twrites per second\tbytes per I/O\tshare of reads\tagrees", flush=True)
+    done, words = 0, {"agrees": 0, "open": 0, "differs": 0}
+    print("repository\tpath\treads per second\twrites per second\tbytes per I/O\tshare of reads\tthey", flush=True)
     for row in open(listed):
         repository, _, path = (row.rstrip("\n").split("\t") + ["", ""])[:3]
         source = os.path.join(files, repository.replace("/", "+", 1), path)
@@ -126,15 +128,15 @@ def main():
                 one, two = first(), second()
                 pairs.append((one, two) if turn % 2 else (two, one))
             told = [agrees([(ours[key], theirs[key]) for ours, theirs in pairs]) for key in ("read", "write", "bytes", "reads")]
-            fine = all(ok for _, ok in told)
-            done, agreed = done + 1, agreed + fine
-            print("\t".join([repository, path, *(words for words, _ in told), "yes" if fine else "NO"]), flush=True)
+            worst = max((word for _, word in told), key=list(words).index)
+            done, words[worst] = done + 1, words[worst] + 1
+            print("\t".join([repository, path, *(text for text, _ in told), worst]), flush=True)
         except Exception as error:  # A file that neither side runs is told, not counted.
             reason = getattr(error, "stderr", None) or error
             print(f"{repository}\t{path}\t\t\t\t\tnot run: {str(reason)[-160:]!r}", flush=True)
         finally:
             shutil.rmtree(place, ignore_errors=True)
-    print(f"# {agreed} of {done} agree, {rounds} rounds each", flush=True)
+    print(f"# of {done} files: " + ", ".join(f"{count} {word}" for word, count in words.items()), flush=True)
 
 
 main()

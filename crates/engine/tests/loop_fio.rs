@@ -132,6 +132,16 @@ fn loop_a_users_job_file_runs_on_a_block_device() {
     assert!(out.read.unwrap().ios > 0 && out.write.unwrap().ios > 0 && !out.shared_files);
     let w = job_file("[a]\nsize=64m\n", 64 << 20);
     assert!(matches!(FioEngine.prepare(&bench.job(&w, 5, 0.3)), Err(EngineError::TooSmall { .. })));
+    // Without a size a device is used as a whole, however much room the experiment gives.
+    let text = "[global]\nrw=randread\nfilename=/dev/sda\n[a]\n[b]\noffset=50%\n";
+    let w = job_file(text, 1 << 40);
+    let job = bench.job(&w, 5, 0.3);
+    assert_eq!(FioEngine.prepare(&job).unwrap(), [device.path()]);
+    let empty =
+        fs::read(device.backing()).unwrap().chunks(4096).filter(|b| b.iter().all(|x| *x == 0)).count();
+    assert_eq!(empty, 0, "the whole device is written");
+    let input = FioEngine.run(&job).unwrap().input;
+    assert!(input.contains("size=33554432") && input.contains("size=16777216"), "{input}");
 }
 
 /// A small file system.

@@ -20,14 +20,12 @@ pub(crate) fn phases(index: &Index<'_>) -> Vec<Block> {
     ]);
     table.title = Some("Phases");
     for cell in index.view.cells.iter().filter(|cell| !cell.phases.is_empty()) {
+        let name = if index.stacks { index.name(&cell.id) } else { cell.workload.clone() };
         let mut fresh = true;
         for (number, phase) in (1_usize..).zip(&cell.phases) {
             for (side, measured, p99) in sides(phase) {
                 let phase = format!("{number}: {}", sections(phase));
-                table.add(
-                    fresh,
-                    vec![index.name(&cell.id).into(), phase.into(), side.into(), measured, p99.into()],
-                );
+                table.add(fresh, vec![name.clone().into(), phase.into(), side.into(), measured, p99.into()]);
                 fresh = false;
             }
         }

@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use record::job_file::{Wrong, read, variables};
 use record::printable::Shown as _;
 use record::quantity::Bytes;
+use rustix::fs::statvfs;
 use spec::{LoadError, Loaded};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,6 +14,9 @@ use std::path::{Path, PathBuf};
 const ROOM_BYTES: u64 = 1 << 30;
 /// In a directory they get at most one part in this many of the free space.
 const SHARE_OF_FREE: u64 = 4;
+
+/// The name of the experiment that nobody wrote, in messages.
+const MADE: &str = "(made of the job file)";
 
 /// Where a job file runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,25 +66,56 @@ pub(super) fn load(
     size: Option<&str>,
     set: &BTreeMap<String, String>,
 ) -> Result<(Loaded, Option<String>), Refused> {
+    let (loaded, note) = of_place(file, place, size, set)?;
+    if let Place::Directory(path) = place {
+        let needed = loaded.plan.cells.iter().map(|cell| cell.workload.data_bytes()).max().unwrap_or(0);
+        let free = free_bytes(path)?;
+        if needed > free {
+            let (needed, free, path) = (Bytes(needed), Bytes(free), path.shown());
+            let why = format!(
+                "the files of the job file take {needed}, and {free} are free in {path}: make them smaller, or choose another place"
+            );
+            return Err(Failure::machine(why).into());
+        }
+    }
+    Ok((loaded, note))
+}
+
+fn of_place(
+    file: &Path,
+    place: &Place,
+    size: Option<&str>,
+    set: &BTreeMap<String, String>,
+) -> Result<(Loaded, Option<String>), Refused> {
     let folder = folder(file);
     let parse = |size: Option<&str>| -> Result<Result<Loaded, LoadError>, Failure> {
-        Ok(spec::parse(&yaml(file, name_of(file)?, place, size)?, "(made of the job file)", &folder, set))
+        Ok(spec::parse(&yaml(file, name_of(file)?, place, size)?, MADE, &folder, set))
     };
     if let Some(size) = size {
-        return Ok((parse(Some(size))??, None));
+        return Ok((told(parse(Some(size))??), None));
     }
     match parse(None)? {
         Err(LoadError::Diagnostics(_)) => {}
-        other => return Ok((other?, None)),
+        other => return Ok((told(other?), None)),
     }
     let room = room(place)?;
-    let loaded = parse(Some(&room.to_string()))??;
+    let loaded = told(parse(Some(&room.to_string()))??);
     let note = format!(
         "{} leaves the size to the file or device: its files get {} together here; `--size` says otherwise",
         file.shown(),
         Bytes(room)
     );
     Ok((loaded, Some(note)))
+}
+
+/// The plan with its notes, which need no line of an experiment that nobody wrote.
+fn told(mut loaded: Loaded) -> Loaded {
+    for note in &mut loaded.notes {
+        if let Some((_, rest)) = note.strip_prefix(MADE).and_then(|rest| rest.split_once(": ")) {
+            *note = rest.to_owned();
+        }
+    }
+    loaded
 }
 
 /// Why there is no plan.
@@ -151,7 +186,7 @@ pub(super) fn yaml(file: &Path, fio: &str, place: &Place, size: Option<&str>) ->
 /// Whether an experiment that asks for its directory has no error. A variable without a value leaves that open.
 pub(super) fn is_whole(yaml: &str, folder: &Path) -> bool {
     let any = BTreeMap::from([("dir".to_owned(), "/".to_owned())]);
-    !matches!(spec::parse(yaml, "(made of the job file)", folder, &any), Err(LoadError::Diagnostics(_)))
+    !matches!(spec::parse(yaml, MADE, folder, &any), Err(LoadError::Diagnostics(_)))
 }
 
 /// Returns a text as a YAML string in which nothing is filled in.
@@ -189,11 +224,20 @@ pub(super) fn folder(file: &Path) -> PathBuf {
 fn room(place: &Place) -> Result<u64, Failure> {
     match place {
         Place::Directory(path) => {
-            let share = super::quick::free_bytes(path)? / SHARE_OF_FREE;
+            let stat = statvfs(path).map_err(|e| {
+                Failure::machine(format!("can't tell the free space of {}: {e}", path.shown()))
+            })?;
+            let share = stat.f_bavail.saturating_mul(stat.f_frsize) / SHARE_OF_FREE;
             Ok(share.min(ROOM_BYTES) >> 20 << 20)
         }
         Place::Disk(_) | Place::Asked => Ok(ROOM_BYTES),
     }
+}
+
+fn free_bytes(path: &Path) -> Result<u64, Failure> {
+    let stat = statvfs(path)
+        .map_err(|e| Failure::machine(format!("can't tell the free space of {}: {e}", path.shown())))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 #[cfg(test)]
@@ -236,6 +280,18 @@ mod tests {
             panic!("no job file")
         };
         assert_eq!((size_bytes, note), (64 << 20, None));
+    }
+
+    #[test]
+    fn files_without_room_are_refused_by_the_plan() {
+        let (dir, file) = job_file("[a]\nsize=1p\n");
+        let Err(super::Refused::Failure(refused)) = load(&file, &here(&dir), None, &BTreeMap::new()) else {
+            panic!("accepted")
+        };
+        assert!(
+            refused.to_string().contains("take 1,024 TiB") || refused.to_string().contains("are free in"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -56,7 +56,6 @@ pub(super) const JOB_FILE: &[FioOption] = &[
     job_file("unique_filename", PLACE).native(Native::Ignores(&[])),
     job_file("verify_backlog", VERIFY),
     job_file("verify_backlog_batch", VERIFY),
-    job_file("verify_state_load", "no earlier trial leaves a state").native(Native::Ignores(&["0"])),
     job_file("wait_for", JOBS),
 ];
 
@@ -94,6 +93,10 @@ pub(super) const LEFT_OUT: &[FioOption] = &[
     left_out("unlink", FILES),
     left_out("unlink_each_loop", FILES),
     left_out("verify_dump", STATE),
+    left_out(
+        "verify_state_load",
+        "every trial lays out in full what the job checks, so there is no state to go on from",
+    ),
     left_out("verify_state_save", STATE),
     left_out("write_bw_log", LOGS),
     left_out("write_hist_log", LOGS),

@@ -1,6 +1,7 @@
 //! What fio does on block devices only, or in files only.
 
-use super::{InForce, JobFile, Placed, effective, read, value};
+use super::place::Placed;
+use super::sections::{InForce, JobFile, effective, read, value};
 
 /// Where a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

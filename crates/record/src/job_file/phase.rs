@@ -1,6 +1,6 @@
 //! Phases of a job file: jobs that run one after the other because some wait for others.
 
-use super::{InForce, Section, is_on, value};
+use super::sections::{InForce, Section, is_on, value};
 
 /// Returns the phase of each job, counted from 0. `stonewall` waits for all jobs before it, `wait_for` for the jobs of one section.
 /// Jobs of one phase run at the same time.
@@ -24,7 +24,7 @@ pub fn phases(jobs: &[(&Section, InForce<'_>)]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{effective, read};
+    use super::super::sections::{effective, read};
     use super::phases;
 
     fn of(text: &str) -> Vec<usize> {

@@ -1,6 +1,7 @@
 //! The files that a job file names, and how much of them each job uses.
 
-use super::{InForce, Section, Size, value};
+use super::sections::{InForce, Section, value};
+use super::size::Size;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Shares of a volume are whole MiB.
@@ -232,7 +233,7 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{effective, read};
+    use super::super::sections::{effective, read};
     use super::{Names, Placed, Room, files, resolve};
 
     fn placed(text: &str) -> Vec<Placed> {

@@ -6,7 +6,7 @@ use crate::diagnostic::printable;
 use crate::limits::MAX_JOB_FILE_BYTES;
 use crate::problems::Problems;
 use crate::source::{Source, Span};
-use record::job_file::{expand, filled};
+use record::job_file::{self, Wrong, expand, filled};
 use record::printable::Shown as _;
 use std::path::{Component, Path};
 
@@ -38,6 +38,10 @@ pub(super) fn read(asked: &Asked<'_>, problems: &mut Problems<'_>) -> Option<Sou
             return None;
         }
     };
+    if job_file::read(&source.text).wrong.iter().any(|(_, wrong)| *wrong == Wrong::NoSection) {
+        // No job file, but perhaps a shell script: its variables are its own.
+        return Some(source);
+    }
     let value = |name: &str| asked.scope.find(name).map(crate::scope::Level::text);
     match filled(&source.text, &value) {
         Ok(text) => Some(Source::new(&name, &text)),

@@ -29,12 +29,13 @@ pub(super) fn on_device(jobs: &[Sized<'_>], device: &Path, seed: u64) -> Result<
     let extents =
         jobs.iter().enumerate().map(|(index, sized)| extent(index, sized)).collect::<Result<Vec<_>, _>>()?;
     let mut spans: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut users: BTreeMap<&str, u64> = BTreeMap::new();
+    // By phase and span: jobs of different phases never meet.
+    let mut users: BTreeMap<(usize, &str), u64> = BTreeMap::new();
     for (Sized { job, .. }, extent) in jobs.iter().zip(&extents) {
         let needs = spans.entry(&extent.key).or_default();
         *needs = (*needs).max(extent.needs);
         let shared_by = if extent.step < extent.size { job.placed.clones } else { 1 };
-        *users.entry(&extent.key).or_default() += shared_by;
+        *users.entry((job.phase, extent.key.as_str())).or_default() += shared_by;
     }
     let (starts, end) = starts(&spans)?;
     let mut run = Ini::default();

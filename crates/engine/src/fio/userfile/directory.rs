@@ -7,13 +7,16 @@ use record::job_file::{Names, On};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// The number of jobs that use a file at the same time, by phase and file.
+type Users = BTreeMap<(usize, String), u64>;
+
 /// Sizes that depend on the files are written as numbers.
 const SIZES: [&str; 4] = ["size", "filesize", "offset", "offset_increment"];
 
 pub(super) fn in_directory(jobs: &[Sized<'_>], directory: &Path) -> Result<Rewritten, String> {
     writable(directory)?;
     let mut names = Names::default();
-    let mut users: BTreeMap<String, u64> = BTreeMap::new();
+    let mut users = Users::new();
     let mut run = Ini::default();
     let mut layout = Ini { sections: vec![head(true)] };
     for sized in jobs {
@@ -60,19 +63,19 @@ fn name_files(
     section: &mut Section,
     job: &UserJob,
     names: &mut Names,
-    users: &mut BTreeMap<String, u64>,
+    users: &mut Users,
 ) -> Result<(), String> {
     let clones = job.placed.clones;
     if job.placed.files.is_empty() {
         let format = format(job, names)?;
         let by_clone = format.contains("$jobnum");
-        *users.entry(format.clone()).or_default() += if by_clone { 1 } else { clones };
+        *users.entry((job.phase, format.clone())).or_default() += if by_clone { 1 } else { clones };
         section.set("filename_format", format);
         return Ok(());
     }
     let files: Vec<String> = job.placed.files.iter().map(|file| ours(names, file)).collect();
     for file in &files {
-        *users.entry(file.clone()).or_default() += clones;
+        *users.entry((job.phase, file.clone())).or_default() += clones;
     }
     section.set("filename", files.join(":"));
     Ok(())

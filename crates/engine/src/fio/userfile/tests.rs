@@ -48,7 +48,11 @@ fn shared_files_are_noticed() {
     ] {
         assert!(directory(shared).unwrap().shared_files, "{shared}");
     }
-    for own in ["[a]\nnumjobs=3\n[b]\n", "[a]\nnumjobs=2\nfilename_format=$jobname.$jobnum\n"] {
+    for own in [
+        "[global]\nsize=1m\nfilename=f\n[a]\n[b]\nstonewall\n",
+        "[a]\nnumjobs=3\n[b]\n",
+        "[a]\nnumjobs=2\nfilename_format=$jobname.$jobnum\n",
+    ] {
         assert!(!directory(own).unwrap().shared_files, "{own}");
     }
 }
@@ -79,7 +83,6 @@ fn what_leads_elsewhere_is_refused() {
         ("include other.fio", "include"),
         ("ioengine=net", "doesn't do I/O on the storage under test"),
         ("mem=mmaphuge:/huge/x", "another file"),
-        ("verify_state_load=1", "no earlier trial"),
         ("rw=randtrim", "block devices only"),
         ("zonemode=zbd", "zoned block devices"),
         ("directory=a:b\nnumjobs=2\nfilename=f", "several folders"),
@@ -163,7 +166,7 @@ fn what_only_adds_files_or_takes_figures_away_is_left_out() {
 
 #[test]
 fn the_layout_has_only_what_decides_the_files() {
-    let text = "[a]\nsize=1m\nbs=16k\nrw=randread\nio_submit_mode=offload\nrate_iops=5\nthinktime=1s\nstartdelay=9\n\
+    let text = "[a]\nsize=1m\nbs=16k\nrw=randread\nio_submit_mode=inline\nrate_iops=5\nthinktime=1s\nstartdelay=9\n\
         ioengine=libaio\ndirect=1\nloops=9\nbuffer_compress_percentage=50\nexitall\n";
     let layout = directory(text).unwrap().layout;
     let names: Vec<&str> = layout.sections[1].options.iter().map(|(name, _)| name.as_str()).collect();
