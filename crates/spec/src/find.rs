@@ -263,11 +263,11 @@ fn known(
     options: &Options,
     problems: &mut Problems<'_>,
 ) -> Option<&'static MetricInfo> {
-    let had = |metric: &&MetricInfo| fits(metric) && metric.is_of(options.rw);
+    let had = |metric: &&MetricInfo| fits(metric) && metric.is_of(options);
     let found = METRICS.iter().find(|metric| metric.name == name && fits(metric));
     let all: Vec<&str> = METRICS.iter().filter(had).map(|metric| metric.name).collect();
     match found {
-        Some(metric) if metric.is_of(options.rw) => Some(metric),
+        Some(metric) if metric.is_of(options) => Some(metric),
         Some(_) => {
             problems
                 .add(span, format!("`rw: {}` has no `{}`", options.rw.name(), printable(name, 40)))

@@ -141,10 +141,20 @@ impl MetricInfo {
         }
     }
 
-    /// Whether a load of this pattern has it; `true` for metrics without a direction.
+    /// Whether a load with these options has it; `true` for metrics that don't depend on them.
     #[must_use]
-    pub fn is_of(&self, rw: Rw) -> bool {
-        self.side().is_none_or(|side| side.is_done_by(rw))
+    pub fn is_of(&self, options: &Options) -> bool {
+        match self.of {
+            MetricOf::Side(side) => side.is_done_by(options.rw),
+            MetricOf::Sync => options.syncs(),
+            MetricOf::Durable(_) => options.writes_become_durable(),
+            MetricOf::Load
+            | MetricOf::LoadOrCopy
+            | MetricOf::Copy
+            | MetricOf::Bonnie
+            | MetricOf::Engine
+            | MetricOf::Flush => true,
+        }
     }
 
     /// The direction of the I/O that it is about; `None`: all I/O, or none.
