@@ -17,13 +17,27 @@ VALUES = {
 }
 
 
-def plan(diskproof, file, on):
-    """The plan as JSON, or None, and what diskproof says beside it."""
+def sets(file):
+    """The arguments that set the variables of a file."""
     text = open(file, errors="replace").read()
     options = "\n".join(re.split("[;#]", line)[0] for line in text.splitlines())
-    sets = [word for name in VALUES if f"${{{name}}}" in options for word in ("--set", f"{name}={VALUES[name]}")]
-    argv = [diskproof, "plan", file, "--on", on, "--size", "1g", "--json", *sets]
+    return [word for name in VALUES if f"${{{name}}}" in options for word in ("--set", f"{name}={VALUES[name]}")]
+
+
+def plan(diskproof, file, on):
+    """The plan as JSON, or None, and what diskproof says beside it."""
+    argv = [diskproof, "plan", file, "--on", on, "--size", "1g", "--json", *sets(file)]
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return (json.loads(done.stdout) if done.returncode == 0 else None, done.stderr)
+
+
+def elsewhere(diskproof, file, here):
+    """The plan of an experiment that runs the file on another machine, of whose room nobody knows."""
+    experiment = os.path.join(here, "experiment.yaml")
+    subprocess.run([diskproof, "new", experiment, "--from", file], capture_output=True)
+    argv = [diskproof, "plan", experiment, "--set", "dir=" + here, "--json", *sets(file)]
+    done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    os.remove(experiment)
     return (json.loads(done.stdout) if done.returncode == 0 else None, done.stderr)
 
 
@@ -44,6 +58,8 @@ def fio_takes(job, here):
 
 def outcome(diskproof, file, here):
     where, (planned, said) = "", plan(diskproof, file, here)
+    if planned is None and "are free in" in said:
+        where, (planned, said) = ", given the room that it asks for", elsewhere(diskproof, file, here)
     if planned is None and "on stack `directory`" in said:
         on_files, (planned, device_said) = said, plan(diskproof, file, "nvme-any-disk")
         where = ", on a stack without a file system"
