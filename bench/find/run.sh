@@ -3,7 +3,8 @@
 #
 #   bench/find/run.sh                     about 14 minutes; as root, with the release build (make build; DISKPROOF=PATH for another)
 #
-# Prints a Markdown table; ends with 1 when an answer is further than 5 % from the arithmetic.
+# Prints a Markdown table; ends with 1 when an answer is further than 5 % from the arithmetic of the kernel's throttle, which lets a fixed
+# number of I/Os pass in each slice of 0.1 s. Beside it stands the arithmetic of one server (M/D/1).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../../scripts/lib.sh"
