@@ -274,7 +274,8 @@ fn plan_says_every_layer_and_option_and_what_is_missing_here() {
     home.write("gone.yaml", &file("no-such-place"));
     let there = home.diskproof(&["plan", "there.yaml", "--here"]);
     assert_eq!(there.code, 0, "{}{}", there.out, there.err);
-    for part in ["xfs: no layers", "fsync per 8 writes", "norandommap", "everything that this needs is here"] {
+    for part in ["xfs: no layers", "fsync per 8 writes", "norandommap", "everything that this needs is here"]
+    {
         assert!(there.out.contains(part), "{part}: {}", there.out);
     }
     let gone = home.diskproof(&["plan", "gone.yaml", "--here"]);

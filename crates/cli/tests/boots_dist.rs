@@ -42,9 +42,7 @@ fn boots_packages_install_in_a_clean_debian_and_go_without_a_trace() {
     let [tarball, package] = packed(&dir);
     let debian = dir.join("debian");
     output(
-        Command::new("mmdebstrap")
-            .args(["--quiet", "--variant=apt", "--mode=root", "bookworm"])
-            .arg(&debian),
+        Command::new("mmdebstrap").args(["--quiet", "--variant=apt", "--mode=root", "bookworm"]).arg(&debian),
     );
     let inside = |line: &str| output(Command::new("chroot").arg(&debian).args(["sh", "-ec", line]));
     let before = inside("find /usr -xdev -name '*diskproof*'");

@@ -77,7 +77,8 @@ pub(crate) const RUNS: &str =
     "SELECT id, experiment, started_unix_ms, trials_done, trials_failed, trials_planned, stopped
     FROM run ORDER BY started_unix_ms DESC, seq DESC";
 /// A run without a measured trial is no result: it is the latest only if there is no other.
-pub(crate) const LATEST: &str = "SELECT id FROM run ORDER BY trials_done > trials_failed DESC, started_unix_ms DESC, seq DESC LIMIT 1";
+pub(crate) const LATEST: &str =
+    "SELECT id FROM run ORDER BY trials_done > trials_failed DESC, started_unix_ms DESC, seq DESC LIMIT 1";
 pub(crate) const JUDGEMENT: &str = "SELECT judgement.body FROM run JOIN judgement
     ON judgement.run = run.seq AND judgement.revision = run.revision AND judgement.judge = ?2 WHERE run.id = ?1";
 const KEPT: &str = "SELECT judgement.judge, judgement.body FROM run JOIN judgement

@@ -24,7 +24,11 @@ pub(crate) fn compare(args: &Compare, settings: &Settings) -> Result<Exit, Failu
             let known = verdict::factors_of(&first.judged());
             if let Some(unknown) = args.along.as_ref().filter(|factor| !known.contains(*factor)) {
                 let all: Vec<&str> = known.iter().map(String::as_str).collect();
-                return Err(Failure::input(format!("this run has no factor `{}`; it has {}", unknown.shown(), all.join(", "))));
+                return Err(Failure::input(format!(
+                    "this run has no factor `{}`; it has {}",
+                    unknown.shown(),
+                    all.join(", ")
+                )));
             }
             wanted.along.clone_from(&args.along);
             verdict::within(&first.judged(), &wanted)

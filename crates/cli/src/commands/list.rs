@@ -40,7 +40,11 @@ pub(crate) fn list(args: &List, settings: &Settings) -> Result<Exit, Failure> {
         output::answer(&output::columns(&rows))?;
     }
     if left_out > 0 {
-        let runs = if left_out == 1 { "1 run that measured nothing" } else { &format!("{left_out} runs that measured nothing") };
+        let runs = if left_out == 1 {
+            "1 run that measured nothing"
+        } else {
+            &format!("{left_out} runs that measured nothing")
+        };
         output::aside(&format!("left out: {runs}; list --all shows them"));
     }
     Ok(Exit::Fine)
