@@ -16,8 +16,8 @@ for line in open(sys.argv[2]):
 rates = {}
 for cell in run["cells"]:
     copier, writers = cell["workload"].rsplit("-", 1)
-    rate, seconds = (cell["values"][name] for name in ["files_per_second", "seconds"])
-    cpu_seconds = statistics.mean(trial["engine_cpu"]["mean"] / 100 * trial["metrics"]["seconds"] for trial in cell["trials"])
+    rate, seconds, cpu = (cell["metrics"][name]["values"] for name in ["files_per_second", "seconds", "engine_cpu"])
+    cpu_seconds = statistics.mean(cores * s for cores, s in zip(cpu, seconds))
     rates.setdefault((cell["stack"], writers), {})[copier] = (rate, seconds, cpu_seconds)
 
 programs = [copier for copier in next(iter(rates.values())) if copier != "native"]
