@@ -167,7 +167,7 @@ fn what_makes_fio_the_engine_is_named() {
             "a file whose name begins with a number and a dot, as native's own do ([a], line 4)",
         ),
         (
-            "filename=x\nverify=crc32c\n[b]\nfilename=x\nsize=64m",
+            "filename=x\nverify=crc32c\ndo_verify=0\n[b]\nfilename=x\nsize=64m",
             "`verify` of a file that several jobs use and one of them writes ([a], line 4)",
         ),
     ] {

@@ -176,8 +176,16 @@ const AMOUNTS: [&str; 4] = ["io_limit", "io_size", "number_ios", "steadystate"];
 pub fn is_untimed(options: &InForce<'_>) -> bool {
     let none = |runtime: &str| runtime.trim_end_matches(|c: char| c.is_ascii_alphabetic()) == "0";
     let once = value(options, "loops").is_none_or(|loops| matches!(loops, "0" | "1"));
-    let endless = !AMOUNTS.iter().any(|name| options.contains_key(name));
+    let endless = !AMOUNTS.iter().any(|name| options.contains_key(name)) && !verifies_its_writes(options);
     value(options, "runtime").is_none_or(none) && !options.contains_key("time_based") && once && endless
+}
+
+/// Whether a job writes its data and then checks it: a pass is writing and checking.
+fn verifies_its_writes(options: &InForce<'_>) -> bool {
+    let method = value(options, "verify").is_some_and(|method| !matches!(method, "0" | "none"));
+    let writes =
+        value(options, "rw").is_some_and(|rw| !rw.starts_with("read:") && !matches!(rw, "read" | "randread"));
+    method && writes && value(options, "do_verify") != Some("0")
 }
 
 /// Whether a switch is on; a name that stands alone is on.
@@ -266,7 +274,12 @@ mod tests {
         ] {
             assert!(!untimed(timed), "{timed}");
         }
-        assert!(untimed("loops=1"));
+        assert!(
+            untimed("loops=1")
+                && untimed("verify=md5\nrw=read")
+                && untimed("verify=md5\nrw=write\ndo_verify=0")
+        );
+        assert!(!untimed("verify=md5\nrw=randwrite"), "it ends when it has checked what it wrote");
     }
 
     proptest! {
