@@ -171,7 +171,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l color -d 'C
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l all -d 'Also runs that measured nothing: refused, failed or ended before the first trial was done'
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l all -d 'Also runs that ended and measured nothing: refused, failed, or interrupted before the first trial was done'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s h -l help -d 'Print help'

@@ -388,7 +388,7 @@ pub(crate) struct List {
     /// Only runs of this experiment
     #[arg(long, value_name = "NAME")]
     pub(crate) experiment: Option<String>,
-    /// Also runs that measured nothing: refused, failed or ended before the first trial was done
+    /// Also runs that ended and measured nothing: refused, failed, or interrupted before the first trial was done
     #[arg(long)]
     pub(crate) all: bool,
     /// Print JSON

@@ -68,7 +68,7 @@ impl Lab {
     }
 
     fn list(&self) -> Vec<Value> {
-        let list = self.diskproof(&["list", "--json"]);
+        let list = self.diskproof(&["list", "--all", "--json"]);
         serde_json::from_str(&list.out).expect(&list.err)
     }
 
@@ -379,6 +379,8 @@ fn loop_a_second_run_in_the_same_directory_is_refused() {
     let second = lab.diskproof(&["run", "lent.yaml", "--set", &dir]);
     assert_eq!(second.code, 3, "{}\n{}", second.out, second.err);
     assert!(second.err.contains("lent"), "it names what is taken: {}", second.err);
+    let listed = lab.diskproof(&["list"]);
+    assert!(listed.out.contains("killed, or still running"), "{}", listed.out);
     let under_way = lab.list()[0].clone();
     assert_eq!(under_way["stopped"]["reason"], "unfinished", "{under_way}");
     let resumed = lab.diskproof(&["resume", under_way["run"].as_str().unwrap()]);
@@ -407,7 +409,7 @@ fn loop_quick_says_memory_where_it_is_memory() {
     let claims: Vec<&str> =
         view["findings"].as_array().unwrap().iter().map(|f| f["claim"].as_str().unwrap()).collect();
     assert!(claims.contains(&"memory_backed"), "{claims:?}");
-    assert_eq!(view["cells"].as_array().unwrap().len(), 4);
+    assert_eq!(view["cells"].as_array().unwrap().len(), 6);
 }
 
 #[test]

@@ -21,7 +21,10 @@ pub(crate) fn list(args: &List, settings: &Settings) -> Result<Exit, Failure> {
         runs.retain(|run| run.experiment == *experiment);
     }
     let known = runs.len();
-    runs.retain(|run| args.all || run.trials_done > run.trials_failed);
+    // one that is under way, or was killed and may have left something, is of interest before its first trial is done
+    let matters =
+        |run: &RunSummary| run.trials_done > run.trials_failed || run.stopped == Stopped::Unfinished;
+    runs.retain(|run| args.all || matters(run));
     let left_out = known - runs.len();
     runs.reverse(); // the store gives the latest first; ids of one second are in no order
     if args.json {
