@@ -192,10 +192,10 @@ fn loop_a_full_ground_is_named() {
     assert!(errors.iter().any(|e| e.errno == "ENOSPC"), "{error}");
     assert!(output.is_none());
     assert!(error.to_string().contains("No space left on device"), "{error}");
-    // Also for a user's job file.
+    // A user's job file is refused before anything is written.
     let w = job_file("[a]\nrw=randread\nsize=32m\n", 32 << 20);
-    let error = FioEngine.prepare(&bench.job(&w, 5, 0.3)).unwrap_err();
-    assert!(error.to_string().contains("No space left on device"), "{error}");
+    let error = FioEngine.prepare(&bench.job(&w, 5, 0.3)).unwrap_err().to_string();
+    assert!(error.contains("take 32 MiB") && error.contains("are free in the file system under test"), "{error}");
 }
 
 #[test]
