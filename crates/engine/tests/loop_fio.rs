@@ -195,7 +195,10 @@ fn loop_a_full_ground_is_named() {
     // A user's job file is refused before anything is written.
     let w = job_file("[a]\nrw=randread\nsize=32m\n", 32 << 20);
     let error = FioEngine.prepare(&bench.job(&w, 5, 0.3)).unwrap_err().to_string();
-    assert!(error.contains("take 32 MiB") && error.contains("are free in the file system under test"), "{error}");
+    assert!(
+        error.contains("take 32 MiB") && error.contains("are free in the file system under test"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -148,7 +148,7 @@ pub struct CellView {
     /// Devices below the load, topmost first, and the I/O that reached them.
     #[serde(default)]
     pub leaves: Vec<NodeView>,
-    /// Phases of a job file of which some sections wait for others, in their order; else empty. `metrics` has then all I/Os over the
+    /// Phases of a job file with sections that wait for others, in their order; else empty. `metrics` has then all I/Os over the
     /// time of all phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseView>,

@@ -210,7 +210,7 @@ pub struct EngineOutput {
     /// made durable meanwhile, or the engine doesn't report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durable: Option<Latencies>,
-    /// Phases of a job file of which some jobs wait for others; empty: all jobs ran at the same time. The totals are then all I/Os
+    /// Phases of a job file with jobs that wait for others; empty: all jobs ran at the same time. The totals are then all I/Os
     /// over the time of all phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,

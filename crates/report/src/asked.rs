@@ -15,7 +15,7 @@ pub(crate) fn stacks(cells: &[CellView]) -> Option<String> {
     (!said.is_empty()).then(|| format!("Stacks, from the bottom up: {}.", said.join("; ")))
 }
 
-/// The options of each workload, those that all share once; `None`: no workload has any.
+/// The options of each workload; what all share stands once. `None`: no workload has any.
 pub(crate) fn workloads(cells: &[CellView]) -> Option<String> {
     let mut by_name: BTreeMap<&str, &BTreeMap<String, String>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| !cell.options.is_empty()) {

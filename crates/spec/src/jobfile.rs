@@ -41,7 +41,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) layout: Layout,
     /// The values of its variables.
     pub(crate) scope: &'a Scope<'a>,
-    /// Bytes for the files of which the job file gives no size.
+    /// Bytes for the files without a size in the job file.
     pub(crate) room: Option<u64>,
 }
 

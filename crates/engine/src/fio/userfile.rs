@@ -59,7 +59,7 @@ struct Sized<'a> {
     room: Room,
 }
 
-/// Rewrites a job file for a device or file system under test. `size_bytes` are for the files of which the job file gives no size.
+/// Rewrites a job file for a device or file system under test. `size_bytes` are for the files without a size in the job file.
 ///
 /// # Errors
 /// The reason as text: what can't be parsed, or what would make fio leave the device or file system.

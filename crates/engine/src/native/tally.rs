@@ -91,7 +91,7 @@ impl Tally {
         }
     }
 
-    /// The same for a job of which each write is durable when it completes (O_SYNC, O_DSYNC), or not.
+    /// The same for a job with writes that are durable when they complete (O_SYNC, O_DSYNC), or not.
     pub(crate) fn with_durable_writes(self, writes_are_durable: bool) -> Self {
         Self { writes_are_durable, ..self }
     }

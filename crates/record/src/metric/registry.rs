@@ -64,7 +64,7 @@ pub enum MetricOf {
     LoadOrCopy,
     /// Loads of which one job at least reads, writes or trims.
     Side(Side),
-    /// Loads of which one job at least syncs after its writes.
+    /// Loads with at least one job that syncs after its writes.
     Sync,
     /// Loads with writes that become durable while they run, where the engine knows when.
     Durable(Known),

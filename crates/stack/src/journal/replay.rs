@@ -24,7 +24,7 @@ pub struct UndoReport {
     pub skipped: Vec<Skipped>,
     /// The process ids of this run's processes that had outlived it and were ended.
     pub ended: Vec<u32>,
-    /// The journal, if it lacks its beginning: then nobody can tell what the run changed.
+    /// The journal, if it lacks its beginning: it is unknown then what the run changed.
     pub beheaded: Option<PathBuf>,
 }
 
