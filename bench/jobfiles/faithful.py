@@ -6,11 +6,12 @@ Usage: faithful.py LIST FILES PLACE [DISKPROOF] [ROUNDS] [MOST]
 LIST names the files (repository, commit, path; tab separated), which lie in FILES/OWNER+REPOSITORY/PATH. PLACE is a directory on
 the storage to measure. Each job file is first made small: times of at most 3 s, sizes of at most 64 MiB, files in PLACE. Then fio
 runs it by hand and diskproof runs it (`run --on`, engine fio), in turn, ROUNDS times. Written as a table to standard output: reads
-and writes per second of both with the 95 % interval of the paired ratio, bytes per I/O, share of reads, flushes. A file agrees if
-every interval lies within 10 % of 1, differs if one excludes 1 and reaches beyond, and is open else: measure more rounds, on a
-machine with nothing else to do.
+and writes per second, bytes per I/O, share of reads, I/Os in flight (rate times mean latency: Little's law) and syncs per I/O, each
+as the ratio diskproof : fio with its 95 % interval over the pairs. A file agrees if every interval lies within 10 % of 1 or the
+figures are the same, differs if one interval excludes 1 and reaches beyond 10 %, and is open else: measure more rounds, on a machine with nothing else to do.
+The order of the files is shuffled with a fixed seed, so that the first MOST are from many repositories. Needs fio and zstd.
 """
-import json, math, os, re, shutil, subprocess, sys, tempfile
+import json, math, os, random, re, shutil, sqlite3, subprocess, sys, tempfile
 
 SECONDS, SIZE = 3, 64 << 20
 T95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36}
@@ -49,10 +50,11 @@ def small(text, place):
 
 def figures(jobs):
     """Rates over the longest job of each group, groups one after the other, and the means of an I/O."""
-    groups = {}
+    groups, flying = {}, 0
     for job in jobs:
         for side in ("read", "write"):
             group = groups.setdefault(job["groupid"], {"ms": 0, "read": [0, 0], "write": [0, 0], "sync": 0})
+            flying += job[side]["total_ios"] * job[side]["lat_ns"]["mean"] / 1e9
             group["ms"] = max(group["ms"], job[side]["runtime"])
             group[side][0] += job[side]["total_ios"]
             group[side][1] += job[side]["io_bytes"]
@@ -65,6 +67,7 @@ def figures(jobs):
         "read": ios["read"] / seconds, "write": ios["write"] / seconds,
         "bytes": sum(size.values()) / total if total else 0, "reads": ios["read"] / total if total else 0,
         "syncs": sum(group["sync"] for group in groups.values()) / total if total else 0,
+        "flying": flying / seconds,
     }
 
 
@@ -74,7 +77,7 @@ def by_hand(job, place):
 
 
 def by_diskproof(diskproof, job, place):
-    """diskproof's run of the job: the figures of fio's own report, as the record keeps it."""
+    """diskproof's run of the job: its own figures, and the syncs of fio's report, which the record keeps."""
     env = dict(os.environ, DISKPROOF_STORE=place + "/store.db")
     experiment = place + "/experiment.yaml"
     subprocess.run([diskproof, "new", experiment, "--from", job], check=True, capture_output=True)
@@ -86,8 +89,13 @@ def by_diskproof(diskproof, job, place):
     metrics = view["cells"][0]["metrics"]
     of = lambda name: metrics.get(name, {}).get("estimate", 0)
     total = of("iops")
+    with sqlite3.connect(place + "/store.db") as store:
+        packed = store.execute("select raw from trial_body order by trial desc limit 1").fetchone()[0]
+    raw = subprocess.run(["zstd", "-dc"], input=packed, check=True, capture_output=True).stdout.decode()
+    report = figures(json.loads(raw[raw.index("{"):])["jobs"])
     return {"read": of("read_iops"), "write": of("write_iops"), "bytes": of("bw") / total if total else 0,
-            "reads": of("read_iops") / total if total else 0, "syncs": None}
+            "reads": of("read_iops") / total if total else 0, "syncs": report["syncs"],
+            "flying": sum(of(side + "_iops") * of(side + "_lat_mean") / 1e6 for side in ("read", "write"))}
 
 
 def agrees(pairs):
@@ -108,8 +116,12 @@ def main():
     rounds = int(sys.argv[5]) if len(sys.argv) > 5 else 4
     most = int(sys.argv[6]) if len(sys.argv) > 6 else 60
     done, words = 0, {"agrees": 0, "open": 0, "differs": 0}
-    print("repository\tpath\treads per second\twrites per second\tbytes per I/O\tshare of reads\tthey", flush=True)
-    for row in open(listed):
+    heads = {"read": "reads per second", "write": "writes per second", "bytes": "bytes per I/O", "reads": "share of reads",
+             "flying": "I/Os in flight", "syncs": "syncs per I/O"}
+    print("\t".join(["repository", "path", *heads.values(), "they"]), flush=True)
+    rows = open(listed).readlines()
+    random.Random(1).shuffle(rows)
+    for row in rows:
         repository, _, path = (row.rstrip("\n").split("\t") + ["", ""])[:3]
         source = os.path.join(files, repository.replace("/", "+", 1), path)
         if row.startswith("#") or not os.path.isfile(source) or done >= most:
@@ -127,7 +139,7 @@ def main():
                 first, second = turns if turn % 2 else turns[::-1]
                 one, two = first(), second()
                 pairs.append((one, two) if turn % 2 else (two, one))
-            told = [agrees([(ours[key], theirs[key]) for ours, theirs in pairs]) for key in ("read", "write", "bytes", "reads")]
+            told = [agrees([(ours[key], theirs[key]) for ours, theirs in pairs]) for key in heads]
             worst = max((word for _, word in told), key=list(words).index)
             done, words[worst] = done + 1, words[worst] + 1
             print("\t".join([repository, path, *(text for text, _ in told), worst]), flush=True)

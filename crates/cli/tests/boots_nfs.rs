@@ -149,9 +149,10 @@ fn boots_two_guests_and_one_mounts_what_the_other_serves() {
     }
     let device = fresh["served"]["device"].as_f64().unwrap();
     assert!(device > 0.85, "the server's disk delivered {device}: {said}");
-    // if the machine has no time for the guests, the disk isn't the limit
-    let at_its_limit = fresh["metrics"]["iops"]["estimate"].as_f64().unwrap() > 38.0;
-    assert_eq!(fresh["limited_by"]["by"], if at_its_limit { "device" } else { "cpu" }, "{said}");
+    // The disk is the limit, unless the machine has too little time for the guests to reach it.
+    let below = fresh["metrics"]["iops"]["estimate"].as_f64().unwrap() < 38.0;
+    let by = &fresh["limited_by"]["by"];
+    assert!(by == "device" || below && by == "cpu", "{said}");
     let leaves = fresh["leaves"].to_string();
     assert!(
         leaves.contains("\"server:vd") && leaves.contains("disk of a guest") && leaves.contains("host:"),

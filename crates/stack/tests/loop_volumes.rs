@@ -117,7 +117,7 @@ fn loop_cancel_is_seen_within_one_chunk_and_undone() {
             cancel.store(true, Ordering::Relaxed);
         }
     };
-    let asked = emulated(1, 4096, Limits::default());
+    let asked = emulated(1, 512, Limits::default());
     let error = Volumes::provide(&machine, &mut journal, &asked, &mut progress, &cancel).unwrap_err();
     assert!(error.is_cancelled(), "{}", chain(&error));
     assert_eq!(told.get(), 1, "it went on writing");
