@@ -6,7 +6,7 @@ Usage: faithful.py LIST FILES PLACE [DISKPROOF] [ROUNDS] [MOST]
 LIST names the files (repository, commit, path; tab separated), which lie in FILES/OWNER+REPOSITORY/PATH. PLACE is a directory on
 the storage to measure. Each job file is first made small: times of at most 3 s, sizes of at most 64 MiB, files in PLACE. Then fio
 runs it by hand and diskproof runs it (`run --on`, engine fio), in turn, ROUNDS times. Written as a table to standard output: reads
-and writes per second, bytes per I/O, share of reads, I/Os in flight (rate times mean latency: Little's law) and syncs per I/O, each
+and writes per second, bytes per I/O, share of reads, I/Os in flight (rate times mean completion latency: Little's law) and syncs per I/O, each
 as the ratio diskproof : fio with its 95 % interval over the pairs. A file agrees if every interval lies within 10 % of 1 or the
 figures are the same, differs if one interval excludes 1 and reaches beyond 10 %, and is open else: measure more rounds, on a machine with nothing else to do.
 The order of the files is shuffled with a fixed seed, so that the first MOST are from many repositories. Needs fio and zstd.
@@ -54,11 +54,11 @@ def figures(jobs):
     for job in jobs:
         for side in ("read", "write"):
             group = groups.setdefault(job["groupid"], {"ms": 0, "read": [0, 0], "write": [0, 0], "sync": 0})
-            flying += job[side]["total_ios"] * job[side]["lat_ns"]["mean"] / 1e9
+            flying += job[side]["total_ios"] * job[side]["clat_ns"]["mean"] / 1e9
             group["ms"] = max(group["ms"], job[side]["runtime"])
             group[side][0] += job[side]["total_ios"]
             group[side][1] += job[side]["io_bytes"]
-        groups[job["groupid"]]["sync"] += job.get("sync", {}).get("total_ios", 0)
+        groups[job["groupid"]]["sync"] += job.get("sync", {}).get("lat_ns", {}).get("N", 0)
     seconds = sum(group["ms"] for group in groups.values()) / 1000
     ios = {side: sum(group[side][0] for group in groups.values()) for side in ("read", "write")}
     size = {side: sum(group[side][1] for group in groups.values()) for side in ("read", "write")}
@@ -71,7 +71,20 @@ def figures(jobs):
     }
 
 
+def write_all(job, place):
+    """fio makes the files, then each is written, as diskproof does before each trial: fio only reserves room for a job that writes, and
+    reads of that need no device."""
+    subprocess.run(["fio", "--create_only=1", job], cwd=place, check=True, capture_output=True, timeout=300)
+    for folder, _, names in os.walk(place):
+        for path in (os.path.join(folder, name) for name in names if not name.endswith((".fio", ".db", ".yaml"))):
+            with open(path, "r+b") as file:
+                for _ in range(0, os.path.getsize(path), 1 << 20):
+                    file.write(os.urandom(min(1 << 20, os.path.getsize(path) - file.tell())))
+                os.fsync(file.fileno())
+
+
 def by_hand(job, place):
+    write_all(job, place)
     said = subprocess.run(["fio", "--output-format=json", "--eta=never", job], cwd=place, capture_output=True, text=True, timeout=300)
     return figures(json.loads(said.stdout[said.stdout.index("{"):])["jobs"])
 

@@ -215,6 +215,12 @@ pub struct Bcache {
     /// Share of the cache that the kernel keeps dirty by slow write-back, percent; 0: write-back runs at full speed; `None`: the
     /// kernel's default, 10.
     pub writeback_percent: Option<u8>,
+    /// A read bypasses the cache while the cache takes longer than this, microseconds; 0: never; `None`: the kernel's default, 2000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congested_read_threshold_us: Option<u32>,
+    /// The same of a write; `None`: the kernel's default, 20000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congested_write_threshold_us: Option<u32>,
 }
 
 impl Bcache {

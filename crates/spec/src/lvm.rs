@@ -388,6 +388,14 @@ pub(crate) fn bcache(
         }
         None => None,
     };
+    let threshold = |key: &str, problems: &mut Problems<'_>| match fields.get(key) {
+        Some(node) => {
+            value::integer(node, 0..=u64::from(u32::MAX), scope, problems).map(|us| u32::try_from(us).ok())
+        }
+        None => Some(None),
+    };
+    let congested_read_threshold_us = threshold("congested_read_threshold_us", problems)?;
+    let congested_write_threshold_us = threshold("congested_write_threshold_us", problems)?;
     let node = fields.get("cache")?;
     let volumes = beside(node, bucket_bytes * Bcache::LEAST_BUCKETS, below, scope, problems)?;
     let [cache] = volumes.as_slice() else {
@@ -397,7 +405,16 @@ pub(crate) fn bcache(
         return None;
     };
     let cache = cache.clone();
-    Some(Bcache { cache, mode, block_bytes, bucket_bytes, sequential_cutoff_bytes, writeback_percent })
+    Some(Bcache {
+        cache,
+        mode,
+        block_bytes,
+        bucket_bytes,
+        sequential_cutoff_bytes,
+        writeback_percent,
+        congested_read_threshold_us,
+        congested_write_threshold_us,
+    })
 }
 
 fn block_size(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<u64> {

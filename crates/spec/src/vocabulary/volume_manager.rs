@@ -190,6 +190,16 @@ pub(crate) static BCACHE: Table = Table {
             Shape::Integer,
             "Percent of the cache kept dirty by slow write-back, 0 to 40; 0: full speed (default: the kernel's, 10)",
         ),
+        key(
+            "congested_read_threshold_us",
+            Shape::Integer,
+            "Reads bypass the cache while it takes longer than this; 0: never (default: the kernel's, 2000)",
+        ),
+        key(
+            "congested_write_threshold_us",
+            Shape::Integer,
+            "Writes bypass the cache while it takes longer than this; 0: never (default: the kernel's, 20000)",
+        ),
     ],
     instead: &[
         ("cache_mode", "write `mode`"),

@@ -19,6 +19,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// The files of the set from whose values on requests bypass the cache, in the directory of the backing device.
+const READ_THRESHOLD: &str = "cache/congested_read_threshold_us";
+const WRITE_THRESHOLD: &str = "cache/congested_write_threshold_us";
 /// How long the kernel may take to make a device, or to close one, on a slow machine.
 const KERNEL_TAKES: Duration = Duration::from_secs(20);
 /// How long a write-back may make no progress.
@@ -126,6 +129,8 @@ impl Reversible for StartBcache {
             ("cache_mode", Some(self.layer.mode.name().to_owned())),
             ("sequential_cutoff", self.layer.sequential_cutoff_bytes.map(|bytes| bytes.to_string())),
             ("writeback_percent", self.layer.writeback_percent.map(|percent| percent.to_string())),
+            (READ_THRESHOLD, self.layer.congested_read_threshold_us.map(|us| us.to_string())),
+            (WRITE_THRESHOLD, self.layer.congested_write_threshold_us.map(|us| us.to_string())),
         ];
         for (name, value) in asked {
             value.map_or(Ok(()), |value| kernel_file::write(machine, &dir.join(name), &value))?;
@@ -178,12 +183,13 @@ impl StartBcache {
 
     /// Compares what the kernel has in force with what was asked.
     fn verify(&self, dir: &Path) -> Result<(), ActError> {
-        let Bcache { mode, block_bytes, bucket_bytes, sequential_cutoff_bytes, writeback_percent, .. } =
-            &self.layer;
+        let Bcache { mode, block_bytes, bucket_bytes, sequential_cutoff_bytes, .. } = &self.layer;
         let all = [
             ("cache_mode", Some(mode.name().to_owned())),
             ("sequential_cutoff", sequential_cutoff_bytes.map(readable)),
-            ("writeback_percent", writeback_percent.map(|percent| percent.to_string())),
+            ("writeback_percent", self.layer.writeback_percent.map(|percent| percent.to_string())),
+            (READ_THRESHOLD, self.layer.congested_read_threshold_us.map(|us| us.to_string())),
+            (WRITE_THRESHOLD, self.layer.congested_write_threshold_us.map(|us| us.to_string())),
             ("cache/bucket_size", Some(readable(*bucket_bytes))),
             ("dev/queue/logical_block_size", block_bytes.map(|bytes| bytes.to_string())),
         ];

@@ -19,6 +19,8 @@ pub(crate) fn bcache(mode: BcacheMode) -> Bcache {
         bucket_bytes: 64 << 10,
         sequential_cutoff_bytes: Some(0),
         writeback_percent: Some(20),
+        congested_read_threshold_us: Some(0),
+        congested_write_threshold_us: Some(0),
     }
 }
 
@@ -37,6 +39,8 @@ pub(crate) fn cached_by_bcache() -> Vec<Scenario> {
         bucket_bytes: 128 << 10,
         sequential_cutoff_bytes: None,
         writeback_percent: None,
+        congested_read_threshold_us: None,
+        congested_write_threshold_us: None,
         ..bcache(BcacheMode::Writethrough)
     };
     let limits = Limits { read_iops: Some(4000), write_iops: Some(4000), ..Limits::default() };
@@ -78,6 +82,12 @@ pub(crate) fn is_cached_as_asked(scenario: &Scenario, _: &Machine<'_>, built: &B
     assert_eq!(says("sequential_cutoff"), cutoff, "{}", scenario.name);
     let percent = asked.writeback_percent.unwrap_or(10).to_string();
     assert_eq!(says("writeback_percent"), percent, "{}", scenario.name);
+    for (file, asked, usual) in [
+        ("cache/congested_read_threshold_us", asked.congested_read_threshold_us, 2000),
+        ("cache/congested_write_threshold_us", asked.congested_write_threshold_us, 20_000),
+    ] {
+        assert_eq!(says(file), asked.unwrap_or(usual).to_string(), "{}: {file}", scenario.name);
+    }
     let bucket = format!("{}.0k", asked.bucket_bytes >> 10);
     assert_eq!(says("cache/bucket_size"), bucket, "{}", scenario.name);
     let block = asked.block_bytes.unwrap_or(512).to_string();

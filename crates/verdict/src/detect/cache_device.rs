@@ -191,7 +191,8 @@ fn missed_by_bcache(facts: &Facts<'_>) -> Option<Detected> {
         evidence: bcache_counters(&cache, facts),
         text: format!("{}. {why}. So the figure is the backing device's.", of_bcache(&cache, facts)),
         remedy: "To see what the cache gains, use small random requests that repeat, on data that fits in the cache and on a stack \
-                 that stays up over the rounds (rebuild: run), and set sequential_cutoff: 0 to have streams cached, too."
+                 that stays up over the rounds (rebuild: run), and set sequential_cutoff: 0 to have streams cached, too, and congested_read_threshold_us: 0 to have \
+                 slow times cached."
             .to_owned(),
     })
 }

@@ -26,6 +26,8 @@ fn layer() -> Bcache {
         bucket_bytes: 512 << 10,
         sequential_cutoff_bytes: Some(0),
         writeback_percent: Some(5),
+        congested_read_threshold_us: Some(0),
+        congested_write_threshold_us: Some(7),
     }
 }
 
@@ -89,6 +91,9 @@ impl Play {
             fs::create_dir_all(&set).unwrap();
             fs::write(set.join("stop"), "").unwrap();
             fs::write(set.join("bucket_size"), "512.0k\n").unwrap();
+            for file in ["congested_read_threshold_us", "congested_write_threshold_us"] {
+                fs::write(set.join(file), "").unwrap();
+            }
             symlink(&set, dir.join("set")).unwrap();
             return;
         }
