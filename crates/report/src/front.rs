@@ -69,11 +69,12 @@ fn table(index: &Index<'_>, several: bool) -> Table {
 }
 
 fn row(index: &Index<'_>, front: &FrontView, one: &FrontCell, cell: &CellView) -> Vec<Cell> {
-    let measured = cell
-        .metrics
-        .get(&front.metric)
-        .map(number::with_interval)
-        .map_or_else(Cell::default, |(text, unit)| Cell { unit, ..Cell::from(text) });
+    let measured = cell.metrics.get(&front.metric).map_or_else(Cell::default, |metric| {
+        let ends = index.climbs(&cell.id).then(|| number::first_to_last(metric)).flatten();
+        let (text, unit) =
+            ends.or_else(|| number::too_few(metric)).unwrap_or_else(|| number::with_interval(metric));
+        Cell { unit, ..Cell::from(text) }
+    });
     let stack = if index.targets { format!("{} on {}", cell.stack, cell.target) } else { cell.stack.clone() };
     vec![
         front.workload.as_str().into(),

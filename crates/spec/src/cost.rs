@@ -8,7 +8,7 @@ use crate::scope::Scope;
 use crate::source::Source;
 use crate::tariff::{Bill, NoCost, Offer, PriceList, Quantity, Sums, Usage};
 use crate::tree::find;
-use crate::{beside, diagnostic, parameter, prices, tree};
+use crate::{beside, diagnostic, money, parameter, prices, tree};
 use record::cost::{Amount, COST_FORMAT, CostOver, Costs, OfferCost, OfferLeftOut, PartCost};
 use record::printable::Shown as _;
 use std::collections::BTreeMap;
@@ -60,7 +60,9 @@ fn list(source: &Source, path: &Path, problems: &mut Problems<'_>) -> Option<Pri
     let root = tree::parse(&source.text, problems)?;
     let names = parameter::resolve(find(&root, "parameters"), &BTreeMap::new(), problems).values;
     let base_dir = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    prices::read(find(&root, "prices")?, base_dir, &Scope { parent: None, names }, problems)
+    let own = find(&root, "currency").and_then(|node| money::currency(node, problems));
+    let list = prices::read(find(&root, "prices")?, base_dir, &Scope { parent: None, names }, problems)?;
+    Some(PriceList { currency: list.currency.or(own), ..list })
 }
 
 fn of_list(list: &PriceList, file: String, ask: &CostAsk) -> Costs {

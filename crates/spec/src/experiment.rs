@@ -8,7 +8,9 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node};
 use crate::vocabulary::EXPERIMENT;
-use crate::{changes, contrast, derive, expect, find, matrix, measure, price, prices, provision, value};
+use crate::{
+    changes, contrast, derive, expect, find, matrix, measure, money, price, prices, provision, value,
+};
 use record::plan::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,7 +51,7 @@ pub(crate) fn read(
     let seed = fields.get("seed").and_then(|node| value::integer(node, 0..=MAX_SEED, &scope, problems));
     let metrics = derive::metrics(fields.get("derive"));
     let mut measure = measure::read(fields.get("measure"), &metrics, &scope, problems);
-    let currency = fields.get("currency").and_then(|node| price::currency(node, problems));
+    let currency = fields.get("currency").and_then(|node| money::currency(node, problems));
     let list = fields.get("prices").and_then(|node| prices::read(node, base_dir, &scope, problems));
     let matrix = matrix::read(&fields, list.as_ref(), base_dir, &scope, problems);
     let provision = provision::read(fields.get("provision"), &matrix.targets, base_dir, &scope, problems);

@@ -42,6 +42,7 @@ mod lvm;
 mod matrix;
 mod md;
 mod measure;
+mod money;
 mod name;
 mod native;
 mod nfs;

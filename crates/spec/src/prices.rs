@@ -3,9 +3,9 @@
 use crate::diagnostic::printable;
 use crate::fields::{Fields, named};
 use crate::limits::MAX_FILE_BYTES;
+use crate::money::{self, HOURS_PER_MONTH, HOURS_PER_YEAR};
 use crate::name::check_plain;
 use crate::number::Number;
-use crate::price::{self, HOURS_PER_MONTH, HOURS_PER_YEAR};
 use crate::problems::Problems;
 use crate::quantity::{Wrong, duration, percent};
 use crate::scope::Scope;
@@ -71,7 +71,7 @@ pub(crate) fn of_text(source: &Source, problems: &mut Problems<'_>) -> Option<Pr
 
 fn list(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<PriceList> {
     let fields = Fields::open(node, &PRICES, problems)?;
-    let currency = fields.get("currency").and_then(|node| price::currency(node, problems));
+    let currency = fields.get("currency").and_then(|node| money::currency(node, problems));
     let info = PriceListInfo {
         date: fields.get("date").and_then(|node| day(node, problems)),
         source: fields
@@ -359,14 +359,14 @@ pub(crate) fn usage(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>)
 
 /// Reads an amount of money; 0 is one.
 fn money(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Number> {
-    number(node, "an amount of money, e.g. `0.125`", price::money, scope, problems)
+    number(node, "an amount of money, e.g. `0.125`", money::amount, scope, problems)
 }
 
 /// Reads a number of units, without suffixes: 3k would be 3072.
 fn count(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Number> {
     let plain = |text: &str, scope: &Scope<'_>| match Number::parse(text) {
         Some(number) => Ok(number),
-        None if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '(') => price::money(text, scope),
+        None if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '(') => money::amount(text, scope),
         None => Err(Wrong::new(format!("`{}` is no plain number", printable(text, 40)))),
     };
     number(node, "a plain number of units, e.g. `3000`", plain, scope, problems)

@@ -1,7 +1,7 @@
 //! The offers of a price list and their arithmetic. All of it is exact: nothing is rounded here.
 
+use crate::money::{HOURS_PER_MONTH, HOURS_PER_YEAR};
 use crate::number::Number;
-use crate::price::{HOURS_PER_MONTH, HOURS_PER_YEAR};
 use record::plan::PriceListInfo;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

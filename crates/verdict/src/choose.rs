@@ -1,5 +1,6 @@
 //! The cheapest measured cell that does what is wanted. The rules are in docs/statistics.md.
 
+use crate::answer;
 use crate::answer::words::list;
 use crate::compare::judged::{Judged, name};
 use crate::figures::{percent, with_unit};
@@ -10,10 +11,11 @@ use record::choice::{
     CHOICE_FORMAT, Candidate, CandidateFigure, Choice, ChoiceAnswer, ChoiceLeftOut, ChoiceOutcome, Does, Want,
 };
 use record::comparison::ComparedRun;
-use record::judged::CellView;
+use record::id::CellId;
+use record::judged::{CellView, RunView};
 use record::plan::Bound;
 use record::quantity::money;
-use stats::{Keeps, Limited, cheapest, keeps_all, share_of_error};
+use stats::{Cheapest, Keeps, Limited, cheapest, keeps_all, share_of_error};
 
 /// Why there is no answer at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,7 +82,7 @@ pub fn choose(runs: &[Judged<'_>], wants: &[Want], workloads: &[String]) -> Resu
     let currency_name = currency.as_deref();
     let answers = names.into_iter().map(|workload| {
         let those: Vec<&Rival<'_>> = rivals.iter().filter(|rival| rival.cell.workload == workload).collect();
-        answer(workload, &those, wants, currency_name)
+        answer_of(workload, &those, wants, currency_name)
     });
     Ok(Choice {
         format: CHOICE_FORMAT.to_owned(),
@@ -143,7 +145,7 @@ fn confidence(rivals: &[Rival<'_>]) -> f64 {
     rivals.iter().map(|rival| rival.judged.plan.measure.confidence).fold(1.0, f64::min)
 }
 
-fn answer(workload: &str, rivals: &[&Rival<'_>], wants: &[Want], currency: Option<&str>) -> ChoiceAnswer {
+fn answer_of(workload: &str, rivals: &[&Rival<'_>], wants: &[Want], currency: Option<&str>) -> ChoiceAnswer {
     let mut candidates: Vec<Candidate> =
         rivals.iter().map(|rival| candidate(rival, wants, rivals.len())).collect();
     let prices: Vec<f64> = candidates.iter().map(|one| one.per_month).collect();
@@ -172,7 +174,34 @@ fn answer(workload: &str, rivals: &[&Rival<'_>], wants: &[Want], currency: Optio
             )
         }
     };
+    let text = text + &doubts(rivals, &words.names, &found) + is_not(rivals);
     ChoiceAnswer { workload: workload.to_owned(), outcome, candidates, text }
+}
+
+/// What must be known of the figures that decided: those of the chosen cells and of cheaper ones, or of all where none is chosen.
+fn doubts(rivals: &[&Rival<'_>], names: &[String], found: &Cheapest) -> String {
+    let most = found.chosen.first().map_or(f64::INFINITY, |place| rivals[*place].per_month);
+    let mut told = String::new();
+    let mut runs: Vec<&RunView> = Vec::new();
+    for rival in rivals {
+        if runs.iter().all(|known| known.run != rival.judged.view.run) {
+            runs.push(rival.judged.view);
+        }
+    }
+    for run in runs {
+        let decided = rivals.iter().zip(names).filter(|(rival, _)| rival.per_month <= most);
+        let of_run = decided.filter(|(rival, _)| rival.judged.view.run == run.run);
+        let named: Vec<(&CellId, &str)> =
+            of_run.map(|(rival, name)| (&rival.cell.id, name.as_str())).collect();
+        told.push_str(&answer::doubts::of(&run.findings, &named));
+    }
+    told
+}
+
+/// What the answer is not, where volumes only imitate what is sold.
+fn is_not(rivals: &[&Rival<'_>]) -> &'static str {
+    let of = |rival: &&Rival<'_>| answer::price::what_it_is_not(rival.judged.plan, &[rival.cell]);
+    rivals.iter().find_map(of).unwrap_or_default()
 }
 
 fn candidate(rival: &Rival<'_>, wants: &[Want], cells: usize) -> Candidate {

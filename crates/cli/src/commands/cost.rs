@@ -16,10 +16,7 @@ pub(crate) fn cost(args: &Cost, settings: &Settings) -> Result<Exit, Failure> {
     };
     let costs = spec::costs(&args.file, &ask).map_err(experiment::failure)?;
     if let (true, Some(left)) = (costs.offers.is_empty(), costs.left_out.first()) {
-        let others = match costs.left_out.len() {
-            1 => String::new(),
-            more => format!(" ({} more offers have no cost either)", more - 1),
-        };
+        let others = if costs.left_out.len() > 1 { "; no offer of the list has a cost" } else { "" };
         return Err(Failure::input(format!("offer `{}`: {}{others}", left.offer, left.text)));
     }
     let today = experiment::today();

@@ -60,7 +60,7 @@ pub(super) fn is_about_money(plan: &Plan, metric: &str) -> bool {
 
 /// What an answer about money is not, where volumes of these cells only imitate what is sold: their limits come from the file, as their
 /// prices do.
-pub(super) fn what_it_is_not(plan: &Plan, rivals: &[&CellView]) -> Option<&'static str> {
+pub(crate) fn what_it_is_not(plan: &Plan, rivals: &[&CellView]) -> Option<&'static str> {
     let compared = plan.cells.iter().filter(|cell| rivals.iter().any(|rival| rival.id == cell.id));
     let mut volumes = compared.flat_map(|cell| cell.stack.all_volumes());
     let imitates = |kind: &VolumeKind| matches!(kind, VolumeKind::Emulate { .. } | VolumeKind::Guest { .. });

@@ -7,6 +7,7 @@ use crate::testing::measure;
 use record::choice::{Choice, ChoiceOutcome, Want};
 use record::environment::Environment;
 use record::event::Stopped;
+use record::finding::Claim;
 use record::id::RunId;
 use record::judged::RunView;
 use record::plan::{Bound, Cell, Plan};
@@ -65,7 +66,10 @@ fn at_least(iops: f64) -> Vec<Want> {
 
 fn told(choice: &Choice) -> (ChoiceOutcome, &str) {
     let [answer] = &choice.answers[..] else { panic!("{:?}", choice.answers) };
-    (answer.outcome, &answer.text)
+    let text = answer.text.strip_suffix(
+        " (prices and limits of the volumes are the file's: this compares what is declared, and measures no provider)",
+    );
+    (answer.outcome, text.unwrap())
 }
 
 const MARKET: [(&str, f64, &[u64]); 4] = [
@@ -94,6 +98,16 @@ fn the_cheapest_that_does_is_chosen_and_the_rest_is_told() {
         told(&choice).1,
         "small (4.00 EUR a month) is the cheapest that does; no measured stack is cheaper"
     );
+}
+
+#[test]
+fn what_is_in_the_figures_that_decided_is_told() {
+    let falling: [(&str, f64, &[u64]); 2] =
+        [("falling", 4.0, &[9000, 8600, 8200, 7800, 7400, 7000]), ("dear", 8.0, &[6400; 6])];
+    let run = Run::of("r", &falling);
+    assert!(run.view.findings.iter().any(|finding| finding.claim == Claim::Trend), "{:?}", run.view.findings);
+    let choice = choose(&[run.judged()], &at_least(300.0), &[]).unwrap();
+    assert!(told(&choice).1.ends_with(" (not a lasting rate: falling)"), "{}", told(&choice).1);
 }
 
 #[test]
