@@ -116,13 +116,13 @@ pub struct Prices {
 /// Where the prices of a list come from, and until when they hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriceListInfo {
-    /// The day on which the prices were read, as YYYY-MM-DD.
+    /// When the prices were read: a day, month or year, as YYYY-MM-DD, YYYY-MM or YYYY.
     #[serde(default)]
     pub date: Option<String>,
     /// Where they were read: a page, an offer, a contract.
     #[serde(default)]
     pub source: Option<String>,
-    /// The last day on which they hold, as YYYY-MM-DD.
+    /// The last day, month or year in which they hold, likewise.
     #[serde(default)]
     pub valid_until: Option<String>,
 }
@@ -131,8 +131,9 @@ impl PriceListInfo {
     /// Whether the prices no longer hold on this day, written as YYYY-MM-DD.
     #[must_use]
     pub fn is_past(&self, today: &str) -> bool {
-        // Such dates sort as text.
-        self.valid_until.as_deref().is_some_and(|last| last < today)
+        // Such dates sort as text; of today, as much counts as the other date has.
+        let is_before = |last: &str| last < today.get(..last.len()).unwrap_or(today);
+        self.valid_until.as_deref().is_some_and(is_before)
     }
 }
 

@@ -95,24 +95,27 @@ fn list(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<P
     Some(PriceList { currency, info, offers })
 }
 
-/// Reads a day.
+/// Reads a day, a month or a year.
 fn day(node: &Node, problems: &mut Problems<'_>) -> Option<String> {
-    const EXPECTED: &str = "a day as YYYY-MM-DD, e.g. `2026-11-26`";
+    const EXPECTED: &str = "a day, month or year: `2026-11-26`, `2026-11` or `2026`";
     let text = value::raw(node, EXPECTED, problems)?;
-    if is_day(text) {
+    if is_date(text) {
         return Some(text.to_owned());
     }
-    problems.add(node.span, format!("`{}` is no day", printable(text, 20))).expected(EXPECTED);
+    problems.add(node.span, format!("`{}` is no date", printable(text, 20))).expected(EXPECTED);
     None
 }
 
-fn is_day(text: &str) -> bool {
-    let sound = text.len() == 10
+/// Whether a text is a day of the calendar, or a month or year of it.
+fn is_date(text: &str) -> bool {
+    let sound = matches!(text.len(), 4 | 7 | 10)
         && text
             .bytes()
             .enumerate()
             .all(|(i, b)| if matches!(i, 4 | 7) { b == b'-' } else { b.is_ascii_digit() });
-    let part = |range: std::ops::Range<usize>| text.get(range).and_then(|part| part.parse::<u32>().ok());
+    // What isn't written is the first of them.
+    let part =
+        |range: std::ops::Range<usize>| text.get(range).map_or(Some(1), |part| part.parse::<u32>().ok());
     let (true, Some(year), Some(month), Some(day)) = (sound, part(0..4), part(5..7), part(8..10)) else {
         return false;
     };
@@ -396,16 +399,26 @@ fn number(
 
 #[cfg(test)]
 mod tests {
-    use super::{is_day, span};
+    use super::{is_date, span};
     use crate::number::Number;
 
     #[test]
-    fn a_day_is_one_of_the_calendar() {
-        assert!(["2009-11-01", "2024-02-29", "2000-02-29"].iter().all(|day| is_day(day)));
-        for wrong in
-            ["2009-11-31", "2023-02-29", "1900-02-29", "2009-13-01", "2009-1-01", "2009-11-0１", "today"]
-        {
-            assert!(!is_day(wrong), "{wrong}");
+    fn a_date_is_one_of_the_calendar() {
+        assert!(["2009-11-01", "2024-02-29", "2000-02-29", "2009-11", "2009"].iter().all(|day| is_date(day)));
+        for wrong in [
+            "2009-11-31",
+            "2023-02-29",
+            "1900-02-29",
+            "2009-13-01",
+            "2009-13",
+            "2009-1-01",
+            "2009-",
+            "209",
+            "2009-11-0１",
+            "today",
+            "",
+        ] {
+            assert!(!is_date(wrong), "{wrong}");
         }
     }
 

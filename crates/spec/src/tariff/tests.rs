@@ -31,7 +31,7 @@ fn costs(offer: &Offer, seconds: i128) -> [String; 4] {
     [sum.per_hour, sum.per_month().unwrap(), sum.per_year().unwrap(), sum.total].map(|n| n.fixed(2).unwrap())
 }
 
-/// docs/field-cases.md, case 7: a machine of 32 GB on demand.
+/// docs/field-cases.md, "The price of a machine": 32 GB on demand.
 #[test]
 fn on_demand_is_hours_times_the_price() {
     let demand = offer(vec![rate("per_hour", "1.20")]);

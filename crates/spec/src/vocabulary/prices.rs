@@ -7,9 +7,13 @@ pub(crate) static PRICES: Table = Table {
     what: "a price list",
     keys: &[
         key("currency", Shape::Text, "Name of the money, e.g. EUR"),
-        key("date", Shape::Text, "The day on which the prices were read: YYYY-MM-DD"),
+        key(
+            "date",
+            Shape::Text,
+            "When the prices were read: a day, month or year (2026-11-26, 2026-11, 2026)",
+        ),
         key("source", Shape::Text, "Where they were read: a page, an offer, a contract"),
-        key("valid_until", Shape::Text, "The last day on which they hold: YYYY-MM-DD"),
+        key("valid_until", Shape::Text, "The last day, month or year in which they hold"),
         needed("offers", Shape::MapOf(&Shape::Map(&OFFER)), "What is sold, by names of your own"),
     ],
     instead: &[
