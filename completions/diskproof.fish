@@ -47,6 +47,8 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Co
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "history" -d 'Show the figures of an experiment run after run: which run made them worse, by how much, how sure'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "tag" -d 'Give a run a name, so that EXPERIMENT@NAME means it'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "choose" -d 'Choose the cheapest measured stack that does what you want, with 95 % confidence, or say that none does'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "cost" -d 'Compute what the offers of a price list cost: per hour, month and year, and over a term. Needs no run'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs again with this version\'s rules, and show what changed'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any diskproof command on another machine, which needs only sshd'
@@ -249,6 +251,33 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l move -d 'Tak
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l remove -d 'Remove the tag from the run'
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l want -d 'What a stack must do: METRIC >= VALUE or METRIC <= VALUE, separated by commas (docs/metrics.md)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l by -d 'What is to be the least' -r -f -a "price\t'The price of the volumes'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l workload -d 'Only this workload; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l json -d 'Print one JSON document, format diskproof.choice/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l for -d 'The time to pay for, e.g. 8760h, 3y, 36 months, 10m; default: the longest term of the offers, or a year' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l size -d 'Size of a volume, for offers that don\'t name one, e.g. 500g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l iops -d 'Provisioned IOPS, for offers that don\'t name them' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l throughput -d 'Provisioned bytes per second, for offers that don\'t name them, e.g. 250m' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l json -d 'Print one JSON document, format diskproof.cost/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

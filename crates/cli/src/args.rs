@@ -3,10 +3,12 @@
 mod calibrate;
 mod gate;
 mod lab;
+mod money;
 
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
+pub(crate) use money::{By, Choose, Cost};
 
 use crate::formats::Chosen;
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
@@ -178,6 +180,12 @@ Examples:
     /// Give a run a name, so that EXPERIMENT@NAME means it
     #[command(after_help = gate::TAG_HELP)]
     Tag(Tag),
+    /// Choose the cheapest measured stack that does what you want, with 95 % confidence, or say that none does
+    #[command(after_help = money::CHOOSE_HELP)]
+    Choose(Choose),
+    /// Compute what the offers of a price list cost: per hour, month and year, and over a term. Needs no run
+    #[command(after_help = money::COST_HELP)]
+    Cost(Cost),
     /// Judge stored runs again with this version's rules, and show what changed
     #[command(after_help = "\
 Examples:

@@ -1,9 +1,11 @@
 //! One module per command.
 
 pub(crate) mod calibrate;
+pub(crate) mod choose;
 pub(crate) mod claim;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod cost;
 pub(crate) mod devices;
 pub(crate) mod doctor;
 pub(crate) mod engine_native;

@@ -77,6 +77,8 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Gate(gate) => commands::gate::gate(&gate, &settings?),
         Verb::History(history) => commands::history::history(&history, &settings?),
         Verb::Tag(tag) => commands::tag::tag(&tag, &settings?),
+        Verb::Choose(choose) => commands::choose::choose(&choose, &settings?),
+        Verb::Cost(cost) => commands::cost::cost(&cost, &settings?),
         Verb::Judge(judge) => commands::judge::judge(&judge, &settings?),
         Verb::Undo(undo) => commands::undo::undo(&undo, &settings?),
         Verb::On(on) => commands::on::on(&on, &settings?),

@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 24] = [
     "quick",
     "calibrate",
     "new",
@@ -71,6 +71,8 @@ const VERBS: [&str; 22] = [
     "gate",
     "history",
     "tag",
+    "choose",
+    "cost",
     "judge",
     "undo",
     "devices",
@@ -109,6 +111,8 @@ fn every_verb_has_help() {
         "gate",
         "history",
         "tag",
+        "choose",
+        "cost",
         "judge",
         "undo",
         "claim",

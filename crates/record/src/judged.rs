@@ -4,11 +4,14 @@
 //! interval (from one trial) has null for both `low` and `high`.
 
 mod answers;
+mod front;
 
 pub use answers::{
     Answer, ComparisonView, ContrastView, EffectView, Found, InteractionView, Interval, LevelView, RatioView,
     Relation, SearchView, SweepView, TriedView,
 };
+
+pub use front::{FrontCell, FrontPlace, FrontView, PriceFigure};
 
 use crate::emulated::Guest;
 use crate::environment::Environment;
@@ -26,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// * 1.0: first.
 /// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs
-///   and durable writes; `tags`; `provision` of the environment; `emulated`.
+///   and durable writes; `tags`; `provision` of the environment; `emulated`; `fronts`, `list` of `prices`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -81,6 +84,9 @@ pub struct RunView {
     /// Prices of the volumes.
     #[serde(default)]
     pub prices: Prices,
+    /// The cells with prices by price and performance, per workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fronts: Vec<FrontView>,
     /// The machine that the run ran on.
     pub environment: Environment,
     /// Lab guests that cells were measured on, and the range in which their figures are valid.

@@ -5,8 +5,10 @@
 pub mod agreement;
 pub mod allowed;
 pub mod bonnie;
+pub mod choice;
 pub mod comparison;
 pub mod copy;
+pub mod cost;
 pub mod counter;
 pub mod effective;
 pub mod emulated;

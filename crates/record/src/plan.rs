@@ -108,6 +108,33 @@ pub struct Prices {
     pub currency: Option<String>,
     /// Price per hour, by the volume's name with its index. Volumes without a price are absent.
     pub per_hour: BTreeMap<String, f64>,
+    /// Date and source of the price list; `None`: the experiment has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<PriceListInfo>,
+}
+
+/// Where the prices of a list come from, and until when they hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PriceListInfo {
+    /// When the prices were read: a day, month or year, as YYYY-MM-DD, YYYY-MM or YYYY.
+    #[serde(default)]
+    pub date: Option<String>,
+    /// Where they were read: a page, an offer, a contract.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// The last day, month or year in which they hold, likewise.
+    #[serde(default)]
+    pub valid_until: Option<String>,
+}
+
+impl PriceListInfo {
+    /// Whether the prices no longer hold on this day, written as YYYY-MM-DD.
+    #[must_use]
+    pub fn is_past(&self, today: &str) -> bool {
+        // Such dates sort as text; of today, as much counts as the other date has.
+        let is_before = |last: &str| last < today.get(..last.len()).unwrap_or(today);
+        self.valid_until.as_deref().is_some_and(is_before)
+    }
 }
 
 /// A metric derived from others: `factor * over / under`, cell by cell.

@@ -69,9 +69,21 @@ pub fn ratios<const N: usize>(figures: [f64; N]) -> [String; N] {
     figures.map(|x| format!("{x:.places$}"))
 }
 
+/// An amount of money with two decimals, or more if a small amount needs them for two digits.
+#[must_use]
+pub fn money(amount: f64, currency: Option<&str>) -> String {
+    let mut decimals = 2;
+    while decimals < 9 && amount > 0.0 && amount * 10_f64.powi(decimals) < 9.95 {
+        decimals += 1;
+    }
+    let decimals = usize::try_from(decimals).unwrap_or(2);
+    let currency = currency.map(|name| format!(" {name}")).unwrap_or_default();
+    format!("{amount:.decimals$}{currency}")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Bytes, Seconds, ratios};
+    use super::{Bytes, Seconds, money, ratios};
 
     #[test]
     fn ratios_tell_themselves_from_one() {
@@ -92,5 +104,14 @@ mod tests {
     fn times_read_well() {
         let shown = [0.00085, 0.25, 1.5, 42.0, 59.9, 200.0, 7500.0].map(|s| Seconds(s).to_string());
         assert_eq!(shown, ["850 us", "250 ms", "1.5 s", "42 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]);
+    }
+
+    #[test]
+    fn money_keeps_two_digits() {
+        let shown =
+            [5.0, 0.5, 0.113, 0.0158, 0.000_123, 1234.5, 0.0].map(|amount| money(amount, Some("EUR")));
+        let expected =
+            ["5.00 EUR", "0.50 EUR", "0.11 EUR", "0.016 EUR", "0.00012 EUR", "1234.50 EUR", "0.00 EUR"];
+        assert_eq!(shown, expected);
     }
 }

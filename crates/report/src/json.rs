@@ -1,6 +1,8 @@
 //! The JSON documents and their schemas, documented in docs/formats.md.
 
+use record::choice::Choice;
 use record::comparison::Comparison;
+use record::cost::Costs;
 use record::history::History;
 use record::judged::RunView;
 use serde::Serialize;
@@ -27,6 +29,38 @@ pub fn comparison_json(view: &Comparison) -> Result<String, serde_json::Error> {
 /// As [`json`].
 pub fn history_json(view: &History) -> Result<String, serde_json::Error> {
     document(view)
+}
+
+/// Formats a choice in the same way, format `diskproof.choice/1.0`.
+///
+/// # Errors
+/// As [`json`].
+pub fn choice_json(choice: &Choice) -> Result<String, serde_json::Error> {
+    document(choice)
+}
+
+/// The JSON Schema of [`choice_json`]'s output, the content of schema/choice.schema.json.
+///
+/// # Errors
+/// As [`json`].
+pub fn choice_schema() -> Result<String, serde_json::Error> {
+    document(&schemars::schema_for!(Choice))
+}
+
+/// Formats the costs of a price list in the same way, format `diskproof.cost/1.0`.
+///
+/// # Errors
+/// As [`json`].
+pub fn cost_json(costs: &Costs) -> Result<String, serde_json::Error> {
+    document(costs)
+}
+
+/// The JSON Schema of [`cost_json`]'s output, the content of schema/cost.schema.json.
+///
+/// # Errors
+/// As [`json`].
+pub fn cost_schema() -> Result<String, serde_json::Error> {
+    document(&schemars::schema_for!(Costs))
 }
 
 /// The JSON Schema of [`history_json`]'s output, the content of schema/history.schema.json.

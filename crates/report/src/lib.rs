@@ -4,13 +4,16 @@
 mod agreement;
 mod asked;
 mod caveats;
+mod choice;
 mod comparison;
+mod cost;
 mod course;
 mod csv;
 mod document;
 mod expectations;
 mod figures;
 mod footer;
+mod front;
 mod history;
 mod index;
 mod json;
@@ -35,17 +38,23 @@ mod too_few;
 mod wrap;
 
 pub use agreement::agreement;
+pub use choice::choice;
 pub use comparison::comparison;
+pub use cost::{cost, list_in_words};
 pub use csv::{Formulas, csv};
 pub use document::{
     Align, Block, Branch, Caveat, Cell, Column, Document, DotPlot, DotRow, Heading, Level, List, Paragraph,
     Place, Row, Series, Span, Style, Table, Tone, Words,
 };
 pub use history::history;
-pub use json::{comparison_json, comparison_schema, history_json, history_schema, json, schema};
+pub use json::{
+    choice_json, choice_schema, comparison_json, comparison_schema, cost_json, cost_schema, history_json,
+    history_schema, json, schema,
+};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use paint::SGR;
-pub use plan::{Forecast, PlanCell, PlanView, Takes, money, plan};
+pub use plan::{Forecast, PlanCell, PlanView, Takes, plan};
+pub use record::quantity::money;
 pub use result::result;
 pub use terminal::terminal;

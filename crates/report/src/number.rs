@@ -66,7 +66,12 @@ fn fixed(value: f64, decimals: i32) -> String {
     };
     let places = usize::try_from(decimals.max(0)).unwrap_or(0);
     let text = format!("{rounded:.places$}");
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
+    thousands(&text)
+}
+
+/// A decimal number with commas between thousands.
+pub(crate) fn thousands(text: &str) -> String {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(w, f)| (w, Some(f)));
     let mut out = sign.to_owned();
     for (i, c) in whole.chars().enumerate() {
@@ -98,6 +103,26 @@ pub(crate) fn with_interval(metric: &Metric) -> (String, &'static str) {
         }
     };
     (format!("{} ± {spread}", fixed(value, places)), scale.unit)
+}
+
+/// A figure of an estimate and the ends of its interval, as [`with_interval`].
+pub(crate) fn of_ends(
+    estimate: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    unit: &str,
+) -> (String, &'static str) {
+    with_interval(&Metric {
+        estimate,
+        low,
+        high,
+        confidence: 0.0,
+        n: 0,
+        unit: unit.to_owned(),
+        values: Vec::new(),
+        median: None,
+        trimmed: None,
+    })
 }
 
 /// The interval alone, without an estimate, as in `0 to 2,900`, and the unit of both ends. Rounded outwards to two digits: the interval in

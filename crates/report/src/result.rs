@@ -5,6 +5,7 @@ use crate::document::{Block, Document, Heading, Paragraph, Style, Tone, Words};
 use crate::expectations::expectations;
 use crate::figures::figures;
 use crate::footer;
+use crate::front::fronts;
 use crate::index::Index;
 use crate::leaves::leaves;
 use crate::measured::{in_common, measured, table};
@@ -32,6 +33,7 @@ pub fn result(view: &RunView) -> Document {
     if !answers.is_empty() {
         document.blocks.push(Block::Answer(answers));
     }
+    document.blocks.extend(fronts(&index));
     document.section("Too few rounds", too_few::forecasts(&index, &body));
     document.blocks.extend(view.reached.iter().flat_map(precision));
     document.blocks.extend(expectations(&index, &shown));

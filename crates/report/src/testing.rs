@@ -102,6 +102,7 @@ pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> Run
     RunView {
         reached: None,
         prices: record::plan::Prices::default(),
+        fronts: vec![],
         format: RUN_FORMAT.to_owned(),
         run: RunId("20261121-201455-3f9a".to_owned()),
         experiment: experiment.to_owned(),

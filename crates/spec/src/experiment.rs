@@ -8,7 +8,9 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tree::{Key, Node};
 use crate::vocabulary::EXPERIMENT;
-use crate::{changes, contrast, derive, expect, find, matrix, measure, price, provision, value};
+use crate::{
+    changes, contrast, derive, expect, find, matrix, measure, money, price, prices, provision, value,
+};
 use record::plan::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,13 +51,15 @@ pub(crate) fn read(
     let seed = fields.get("seed").and_then(|node| value::integer(node, 0..=MAX_SEED, &scope, problems));
     let metrics = derive::metrics(fields.get("derive"));
     let mut measure = measure::read(fields.get("measure"), &metrics, &scope, problems);
-    let currency = fields.get("currency").and_then(|node| price::currency(node, problems));
-    let matrix = matrix::read(&fields, base_dir, &scope, problems);
+    let currency = fields.get("currency").and_then(|node| money::currency(node, problems));
+    let list = fields.get("prices").and_then(|node| prices::read(node, base_dir, &scope, problems));
+    let matrix = matrix::read(&fields, list.as_ref(), base_dir, &scope, problems);
     let provision = provision::read(fields.get("provision"), &matrix.targets, base_dir, &scope, problems);
     let derived = derive::read(fields.get("derive"), &matrix, &scope, problems);
     let expectations = expect::read(fields.get("expect"), &matrix, &metrics, &derived, &scope, problems);
     let contrasts = contrast::read(fields.get("contrast"), &matrix, &metrics, &scope, problems);
-    let prices = matrix.prices(currency);
+    let currency = price::one_currency(&fields, currency, list.as_ref(), problems);
+    let prices = matrix.prices(currency, list.map(|list| list.info));
     if let Some(cells) = &matrix.cells {
         price::check(&fields, &prices, problems);
         find::rounds(fields.get("measure"), &mut measure, cells, problems);

@@ -138,6 +138,7 @@ pub fn parse(
     }
 }
 
-fn single(diagnostic: Diagnostic) -> LoadError {
+/// An error of one diagnostic.
+pub(crate) fn single(diagnostic: Diagnostic) -> LoadError {
     LoadError::Diagnostics(Diagnostics { list: vec![diagnostic], more: false })
 }

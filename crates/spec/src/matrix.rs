@@ -9,12 +9,13 @@ use crate::number::Number;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::source::Span;
+use crate::tariff::PriceList;
 use crate::template::{Instance, Template};
 use crate::tree::{Key, Node, Value};
 use crate::vocabulary::{STACK, WORKLOAD};
 use crate::{nfs_remote, persistent_stacks, stack, target, volume, workload};
 use record::id::LOCAL;
-use record::plan::{Cell, Prices};
+use record::plan::{Cell, PriceListInfo, Prices};
 use record::quantity::Bytes;
 use record::stack::Stack;
 use record::target::Target;
@@ -36,11 +37,11 @@ pub(crate) struct Matrix {
 
 impl Matrix {
     /// Returns the prices of a plan's volumes. Volumes that no cell uses are not provided, and cost nothing.
-    pub(crate) fn prices(&self, currency: Option<String>) -> Prices {
+    pub(crate) fn prices(&self, currency: Option<String>, list: Option<PriceListInfo>) -> Prices {
         let used = self.cells.iter().flatten().flat_map(|cell| cell.stack.all_volumes());
         let priced =
             used.filter_map(|volume| Some((volume.name.clone(), self.prices.get(&volume.name)?.to_f64())));
-        Prices { currency, per_hour: priced.collect() }
+        Prices { currency, per_hour: priced.collect(), list }
     }
 }
 
@@ -101,12 +102,14 @@ struct Rules {
 /// Reads the matrix.
 pub(crate) fn read(
     fields: &Fields<'_>,
+    prices: Option<&PriceList>,
     base_dir: &Path,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Matrix {
     let targets = target::read(fields.get("targets"), scope, problems);
-    let volumes = fields.get("volumes").map(|node| volume::read(node, &targets, base_dir, scope, problems));
+    let volumes =
+        fields.get("volumes").map(|node| volume::read(node, &targets, prices, base_dir, scope, problems));
     let volumes = volumes.unwrap_or_default();
     let stacks: Vec<Template<'_>> = entries(fields.get("stacks"), "a map: NAME: { layers: [...] }", problems)
         .iter()
@@ -138,12 +141,12 @@ pub(crate) fn read(
                 .and_then(|places| product(fields, &built, &places, &asked, &rules, problems));
         }
     }
-    Matrix { cells, factors, prices: prices(&volumes), targets }
+    Matrix { cells, factors, prices: prices_of(&volumes), targets }
 }
 
-fn prices(volumes: &[volume::Entry]) -> BTreeMap<String, Number> {
-    let priced = volumes.iter().filter_map(|entry| Some((entry, entry.price?)));
-    priced.flat_map(|(entry, price)| entry.volumes.iter().map(move |one| (one.name.clone(), price))).collect()
+fn prices_of(volumes: &[volume::Entry]) -> BTreeMap<String, Number> {
+    let priced = volumes.iter().flat_map(|entry| entry.volumes.iter().zip(&entry.prices));
+    priced.map(|(volume, price)| (volume.name.clone(), *price)).collect()
 }
 
 fn entries<'n>(node: Option<&'n Node>, expected: &str, problems: &mut Problems<'_>) -> &'n [(Key, Node)] {

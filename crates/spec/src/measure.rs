@@ -7,8 +7,8 @@ mod until;
 pub(crate) use check::{Rest, check};
 
 use crate::fields::Fields;
+use crate::money;
 use crate::number::Number;
-use crate::price::money;
 use crate::problems::Problems;
 use crate::quantity::duration;
 use crate::scope::Scope;
@@ -137,7 +137,7 @@ fn cost(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f
     const EXPECTED: &str =
         "an amount of money above 0, in the currency of the volumes' `price`, e.g. `5` or `0.50`";
     let typed = value::text(node, EXPECTED, scope, problems)?;
-    match money(typed.trim(), scope).map(Number::to_f64) {
+    match money::amount(typed.trim(), scope).map(Number::to_f64) {
         Ok(amount) if amount > 0.0 && amount <= 1e12 => return Some(amount),
         Ok(_) => {
             problems.add(node.span, format!("{} is out of range", node.kind())).expected(EXPECTED);

@@ -1,5 +1,6 @@
 //! Exact numbers: fractions of 128-bit integers. Every operation is checked for overflow, and nothing is rounded.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 /// A reduced fraction with a positive denominator.
@@ -72,6 +73,29 @@ impl Number {
         (self.denominator == 1).then_some(self.numerator)
     }
 
+    /// Returns the smallest integer that is not below it.
+    pub(crate) fn ceil(self) -> Option<Self> {
+        let up = i128::from(self.numerator.rem_euclid(self.denominator) != 0);
+        self.numerator.div_euclid(self.denominator).checked_add(up).map(Self::integer)
+    }
+
+    /// Compares two numbers; `None` if their difference overflows.
+    pub(crate) fn compare(self, other: Self) -> Option<Ordering> {
+        let difference = self.add(other.negate()?)?;
+        Some(difference.numerator.cmp(&0))
+    }
+
+    /// Returns it as a decimal with so many digits after the point; a half is rounded away from zero.
+    pub(crate) fn fixed(self, decimals: u32) -> Option<String> {
+        let scale = 10_i128.checked_pow(decimals)?;
+        let scaled = Self::new(self.numerator.checked_mul(scale)?, self.denominator)?;
+        let twice = scaled.numerator.checked_abs()?.checked_mul(2)?.checked_add(scaled.denominator)?;
+        let rounded = twice / scaled.denominator.checked_mul(2)?;
+        let sign = if self.is_negative() && rounded != 0 { "-" } else { "" };
+        let (whole, rest, places) = (rounded / scale, rounded % scale, usize::try_from(decimals).ok()?);
+        Some(if decimals == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest:0places$}") })
+    }
+
     /// Returns the nearest float.
     #[expect(clippy::cast_precision_loss, reason = "asked for: rates and seconds are floats from here on")]
     pub(crate) fn to_f64(self) -> f64 {
@@ -120,6 +144,19 @@ mod tests {
         assert_eq!(Number::integer(i128::MIN).negate(), None);
         assert_eq!(Number::integer(1).divide(Number::integer(0)), None);
         assert_eq!(Number::new(i128::MIN, -1), None);
+    }
+
+    #[test]
+    fn a_decimal_is_rounded_once_and_a_half_goes_up() {
+        let of = |numerator, denominator| Number::new(numerator, denominator).unwrap();
+        assert_eq!(of(1, 8).fixed(2).as_deref(), Some("0.13"));
+        assert_eq!(of(-1, 8).fixed(2).as_deref(), Some("-0.13"));
+        assert_eq!(of(1005, 1000).fixed(2).as_deref(), Some("1.01"), "as a float it would be 1.00");
+        assert_eq!(of(-1, 1000).fixed(2).as_deref(), Some("0.00"));
+        assert_eq!(of(7, 2).fixed(0).as_deref(), Some("4"));
+        assert_eq!((of(7, 2).ceil(), of(-7, 2).ceil()), (Some(of(4, 1)), Some(of(-3, 1))));
+        assert_eq!(of(1, 3).compare(of(1, 2)), Some(std::cmp::Ordering::Less));
+        assert_eq!(Number::integer(i128::MAX).fixed(2), None);
     }
 
     #[test]

@@ -107,6 +107,18 @@ impl<'s> Problems<'s> {
         }
     }
 
+    /// Takes over the problems and notes of another file, which this file names at `span`.
+    pub(crate) fn absorb(&mut self, span: Span, other: Problems<'_>) {
+        for (_, diagnostic) in other.found {
+            *self.push(span.start, Diagnostic::default()) = diagnostic;
+        }
+        for note in other.notes {
+            if self.notes.len() < MAX_PROBLEMS && !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+
     /// Whether there are enough problems to stop looking.
     pub(crate) fn full(&self) -> bool {
         self.found.len() >= MAX_PROBLEMS

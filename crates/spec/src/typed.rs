@@ -10,6 +10,16 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     duration(text).map(|number| number.to_f64()).map_err(in_words)
 }
 
+/// Parses a time that may have years (8760 hours) and months (730 hours), and returns seconds: `3y`, `36 months`, `8760h`.
+///
+/// # Errors
+/// If the text is wrong, or if the time is no whole number of seconds; the message says why.
+pub fn span(text: &str) -> Result<u64, String> {
+    let seconds = crate::prices::span(text).map_err(in_words)?;
+    let whole = seconds.whole().and_then(|seconds| u64::try_from(seconds).ok());
+    whole.ok_or_else(|| format!("`{text}` is no whole number of seconds"))
+}
+
 /// Parses a size, and returns bytes: `4096`, `10g`; suffixes are powers of 1024.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ mod lab_disk;
 mod layer_name;
 mod limits;
 mod nfs;
+mod prices;
 mod shape;
 pub(crate) mod volume_manager;
 mod workload;
@@ -20,6 +21,7 @@ pub(crate) use lab_disk::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE};
 pub(crate) use layer_name::LayerName;
 use limits::{BPS, IOPS, READ_BPS, READ_IOPS, WRITE_BPS, WRITE_IOPS};
 pub(crate) use nfs::NFS;
+pub(crate) use prices::{ALLOWANCE, BILLED_BY, DISCOUNT, OFFER, PRICES, TIER, USAGE, VOLUME_PRICE};
 pub(crate) use shape::{Shape, Table};
 use shape::{key, needed};
 use volume_manager::{BCACHE, LVM, MD};
@@ -77,6 +79,11 @@ pub(crate) static EXPERIMENT: Table = Table {
         ),
         key("measure", Shape::Map(&MEASURE), "How long, how often, how sure"),
         key("currency", Shape::Text, "Name of the money of prices and budgets, e.g. EUR"),
+        key(
+            "prices",
+            Shape::Either(&[Shape::Text, Shape::Map(&PRICES)]),
+            "A price list, or a file with one: offers that the volumes' prices name",
+        ),
         key(
             "derive",
             Shape::MapOf(&Shape::Text),
@@ -195,7 +202,11 @@ pub(crate) static VOLUME: Table = Table {
             "Real disks, by their name in /dev/disk/by-id, claimed beforehand, or disks of a lab guest. Their content is lost",
         ),
         key("target", Shape::Text, "The only target that has it; default: every target has one"),
-        key("price", Shape::Text, "What each of them costs: 8/month, 0.011/hour; also /day and /year"),
+        key(
+            "price",
+            Shape::Either(&[Shape::Text, Shape::Map(&VOLUME_PRICE)]),
+            "What each of them costs: 8/month, 0.011/hour, also /day and /year; or the name of an offer of `prices`",
+        ),
     ],
     instead: &[
         (

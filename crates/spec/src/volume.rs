@@ -7,6 +7,7 @@ use crate::number::Number;
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::source::Span;
+use crate::tariff::PriceList;
 use crate::tree::{Key, Node};
 use crate::vocabulary::{EMULATE, VOLUME};
 use crate::{price, value};
@@ -24,8 +25,8 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     /// The volumes; empty when the entry is wrong, which was already reported.
     pub(crate) volumes: Vec<Volume>,
-    /// Price per hour of each volume.
-    pub(crate) price: Option<Number>,
+    /// Price per hour of each volume, in their order; empty where they have none.
+    pub(crate) prices: Vec<Number>,
     /// The only machine that has them; `None`: every machine has its own.
     pub(crate) target: Option<String>,
 }
@@ -34,6 +35,7 @@ pub(crate) struct Entry {
 pub(crate) fn read(
     node: &Node,
     targets: &[Target],
+    prices: Option<&PriceList>,
     base_dir: &Path,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
@@ -48,13 +50,13 @@ pub(crate) fn read(
     }
     let mut found = Vec::new();
     let mut total = 0_usize;
-    let mut disks = Disks { targets, seen: BTreeMap::new() };
+    let mut disks = Disks { targets, prices, seen: BTreeMap::new() };
     for (key, node) in entries {
         if problems.full() {
             break;
         }
         // A wrong volume keeps its name, so that stacks on it are not reported as wrong too.
-        let wrong = Entry { name: key.text.clone(), volumes: Vec::new(), price: None, target: None };
+        let wrong = Entry { name: key.text.clone(), volumes: Vec::new(), prices: Vec::new(), target: None };
         let entry = entry(key, node, base_dir, &mut disks, scope, problems).unwrap_or(wrong);
         total = total.saturating_add(entry.volumes.len());
         if total > MAX_VOLUMES {
@@ -95,7 +97,7 @@ fn entry(
             "name one directory per volume"
         });
     }
-    let price = fields.get("price").and_then(|node| price::read(node, scope, problems));
+    let price = fields.get("price").and_then(|node| Some((node, price::read(node, scope, problems)?)));
     let mut target = match fields.get("target") {
         Some(node) => Some(known(node, disks.targets, scope, problems)?),
         None => None,
@@ -108,7 +110,10 @@ fn entry(
         }
         _ => real(&name, inner, &mut target, disks, scope, problems)?,
     };
-    Some(Entry { name, volumes, price, target })
+    let prices = price
+        .map(|(node, price)| price::of_volumes(&price, &volumes, node, disks.prices, problems))
+        .unwrap_or_default();
+    Some(Entry { name, volumes, prices, target })
 }
 
 fn emulated(
@@ -184,9 +189,10 @@ fn directory(
     Some(VolumeKind::Directory { path })
 }
 
-/// The disks that may be named, and those that were.
+/// The disks that may be named, those that were, and the offers that prices name.
 struct Disks<'t> {
     targets: &'t [Target],
+    prices: Option<&'t PriceList>,
     seen: BTreeMap<(Option<String>, String), Span>,
 }
 

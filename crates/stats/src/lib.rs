@@ -5,8 +5,10 @@
 mod anytime;
 mod best;
 mod centre;
+mod choose;
 mod derived;
 mod estimate;
+mod front;
 mod gate;
 mod history;
 mod holm;
@@ -23,8 +25,10 @@ mod stop;
 
 pub use anytime::mean_anytime;
 pub use best::{Better, Comparison, Rank, Rounds, all_pairs, standings, standings_trimmed};
+pub use choose::{Cheapest, Keeps, Limited, cheapest, keeps_all, share_of_error};
 pub use derived::{paired_quotient, quotient};
 pub use estimate::{Estimate, mean_t, rounds_to_narrow, trials_for};
+pub use front::{FrontPlace, front};
 pub use gate::{GateOutcome, GatedFigure, gate};
 pub use history::{LevelChange, MIN_HISTORY, level_changes};
 pub use holm::{holm, holm_weighted};

@@ -23,6 +23,9 @@ mod gate;
 #[path = "simulation/histories.rs"]
 mod histories;
 #[cfg(test)]
+#[path = "simulation/markets.rs"]
+mod markets;
+#[cfg(test)]
 #[path = "simulation/noise.rs"]
 mod noise;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! are in docs/statistics.md.
 
 pub(crate) mod doubts;
-mod price;
+pub(crate) mod price;
 mod question;
 #[cfg(test)]
 mod tests;

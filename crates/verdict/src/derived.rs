@@ -51,7 +51,7 @@ pub(crate) fn scaled(metric: &Metric, factor: f64) -> Metric {
 }
 
 /// A constant divided by a metric: the interval's ends are swapped. No upper end if the metric may be 0; `None` if it is 0.
-fn inverted(metric: &Metric, factor: f64) -> Option<Metric> {
+pub(crate) fn inverted(metric: &Metric, factor: f64) -> Option<Metric> {
     let over = |x: f64| Some(factor / x).filter(|v| v.is_finite());
     let values = metric.values.iter().map(|x| over(*x)).collect::<Option<_>>()?;
     let interval =

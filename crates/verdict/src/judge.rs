@@ -3,7 +3,9 @@
 use crate::cell::{self, CellJudgement};
 use crate::input::Input;
 use crate::sequential::{self, Means};
-use crate::{answer, contrast, course, effect, emulated, expect, limit, model, outrank, reached, sweep};
+use crate::{
+    answer, contrast, course, effect, emulated, expect, front, limit, model, outrank, reached, sweep,
+};
 use record::finding::{Finding, Severity};
 use record::id::CellId;
 use record::judged::{RUN_FORMAT, RunView};
@@ -13,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of these rules; a stored judgement of another version is made again.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 17");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 18");
 
 /// Judges a run. Ignores trials of cells that aren't in the plan.
 #[must_use]
@@ -55,9 +57,11 @@ pub fn judge(input: &Input<'_>) -> RunView {
     let contrasts = contrast::of(plan, &cells, &findings);
     let sweeps = sweep::of(plan, &cells);
     let effects = effect::of(plan, &cells);
+    let fronts = front::of(plan, &cells);
     RunView {
         reached,
         prices: plan.prices.clone(),
+        fronts,
         format: RUN_FORMAT.to_owned(),
         run: input.run.clone(),
         experiment: plan.experiment.clone(),

@@ -13,6 +13,7 @@ mod below;
 mod bins;
 mod cache_device;
 mod cell;
+mod choose;
 mod compare;
 mod contrast;
 mod course;
@@ -30,6 +31,7 @@ mod facts;
 mod figures;
 mod foreign;
 mod foreign_io;
+mod front;
 #[cfg(test)]
 #[path = "../../stats/src/random.rs"]
 mod generator;
@@ -40,6 +42,7 @@ mod leaves;
 mod limit;
 mod metrics;
 mod model;
+mod money;
 mod nfs;
 mod outage;
 mod outrank;
@@ -68,6 +71,7 @@ mod truth;
 mod usage;
 
 pub use agreement::{agreement, is_calibration};
+pub use choose::{NoChoice, choose};
 pub use compare::gate::{Rules, gate};
 pub use compare::history::{PastRun, history};
 pub use compare::judged::{Judged, Usual, Wanted};

@@ -32,6 +32,11 @@ pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
         output::aside(&format!("note: {note}"));
     }
     let mut plan = loaded.plan;
+    let today = today();
+    if let Some(list) = plan.prices.list.as_ref().filter(|list| list.is_past(&today)) {
+        let last = list.valid_until.as_deref().unwrap_or_default();
+        output::aside(&format!("note: the prices were valid until {last}; today is {today}"));
+    }
     if let Some(seed) = args.seed {
         plan.seed = seed;
     } else if !loaded.seeded {
@@ -80,6 +85,11 @@ pub(crate) fn failure(error: LoadError) -> Failure {
         LoadError::Diagnostics(_) => Failure::diagnostics(error),
         _ => Failure::input(error),
     }
+}
+
+/// The day in UTC, as YYYY-MM-DD.
+pub(crate) fn today() -> String {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).strftime("%Y-%m-%d").to_string()
 }
 
 /// A seed from the clock's nanoseconds, so that two runs hardly share one.

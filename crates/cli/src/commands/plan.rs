@@ -26,7 +26,7 @@ use record::volume::{LimitChange, Limits, Volume, VolumeKind};
 use record::workload::{
     Ask, CacheStart, EngineKind, Layout, Options, RateProcess, SizeShare, SyncMode, Workload,
 };
-use report::{PlanCell, PlanView, money};
+use report::{PlanCell, PlanView, list_in_words, money};
 use run::controller::{targets_of, volumes_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -133,6 +133,7 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
         sentences.into_iter().map(move |sentence| format!("{place}{sentence}"))
     };
     let mut sentences: Vec<String> = targets.iter().flat_map(of).collect();
+    sentences.extend(plan.prices.list.as_ref().map(list_in_words));
     let all = targets.iter().flat_map(|target| volumes_of(plan, target));
     sentences.extend(
         all.into_iter()
@@ -523,7 +524,7 @@ mod tests {
         let said = ["a[0] to a[1]: emulated, 1 GiB, 80 read IOPS", "b: emulated, 1 GiB, unlimited"];
         assert_eq!(volumes(&all, &Prices::default()), said);
         let per_hour = all.iter().take(2).map(|volume| (volume.name.clone(), 0.01)).collect();
-        let prices = Prices { currency: Some("EUR".to_owned()), per_hour };
+        let prices = Prices { currency: Some("EUR".to_owned()), per_hour, list: None };
         assert_eq!(volumes(&all, &prices), [&format!("{}, 7.30 EUR per month each", said[0]), said[1]]);
         let disk = Volume { name: "a[0]".to_owned(), kind: VolumeKind::Disk { id: "nvme-x".to_owned() } };
         let imitates = |volume: &Volume| imitates_what_is_sold(volume, &prices);

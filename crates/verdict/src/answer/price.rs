@@ -2,15 +2,13 @@
 
 use super::question::Question;
 use crate::derived::scaled;
+use crate::money::per_month;
 use record::judged::{CellView, Metric};
 use record::plan::Plan;
 use record::volume::VolumeKind;
 
 /// The end of the names of figures for their price.
 const PER_MONTH: &str = "/price_per_month";
-
-/// Hours per month: 365 days of 24 hours, divided by 12.
-const HOURS_PER_MONTH: f64 = 730.0;
 
 /// The question by price, and the cells with their performance per price. `None` if prices add nothing: fewer than two cells have one,
 /// all cells cost the same, the workload's metric is better low, or the experiment derives a figure from prices itself.
@@ -62,22 +60,13 @@ pub(super) fn is_about_money(plan: &Plan, metric: &str) -> bool {
 
 /// What an answer about money is not, where volumes of these cells only imitate what is sold: their limits come from the file, as their
 /// prices do.
-pub(super) fn what_it_is_not(plan: &Plan, rivals: &[&CellView]) -> Option<&'static str> {
+pub(crate) fn what_it_is_not(plan: &Plan, rivals: &[&CellView]) -> Option<&'static str> {
     let compared = plan.cells.iter().filter(|cell| rivals.iter().any(|rival| rival.id == cell.id));
     let mut volumes = compared.flat_map(|cell| cell.stack.all_volumes());
     let imitates = |kind: &VolumeKind| matches!(kind, VolumeKind::Emulate { .. } | VolumeKind::Guest { .. });
     volumes.any(|volume| imitates(&volume.kind)).then_some(
         " (prices and limits of the volumes are the file's: this compares what is declared, and measures no provider)",
     )
-}
-
-/// The price of all volumes of a cell per month; `None` if a volume has no price, or if all cost nothing.
-fn per_month(plan: &Plan, view: &CellView) -> Option<f64> {
-    let cell = plan.cells.iter().find(|c| c.id == view.id)?;
-    let prices: Option<Vec<f64>> =
-        cell.stack.all_volumes().map(|v| plan.prices.per_hour.get(&v.name).copied()).collect();
-    let total = prices?.iter().sum::<f64>() * HOURS_PER_MONTH;
-    (total > 0.0 && total.is_finite()).then_some(total)
 }
 
 /// A metric divided by a price, which is known exactly.

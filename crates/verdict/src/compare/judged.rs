@@ -39,7 +39,7 @@ pub enum Usual {
 }
 
 /// A cell's name in a comparison.
-pub(super) fn name(cell: &CellView) -> CellName {
+pub(crate) fn name(cell: &CellView) -> CellName {
     CellName {
         id: cell.id.clone(),
         target: cell.target.clone(),

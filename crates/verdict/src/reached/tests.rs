@@ -37,7 +37,7 @@ fn cell(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
 fn plan(cells: &[(Cell, Vec<TrialRecord>)], goal: Option<Goal>) -> Plan {
     Plan {
         seed: 1,
-        prices: Prices { currency: Some("EUR".to_owned()), per_hour: BTreeMap::new() },
+        prices: Prices { currency: Some("EUR".to_owned()), per_hour: BTreeMap::new(), list: None },
         ..Plan::new(
             "test".to_owned(),
             cells.iter().map(|(c, _)| c.clone()).collect(),

@@ -1,0 +1,81 @@
+//! `cost` and `choose` from the command line, without root and without a run.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+use assert_cmd::Command;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A temporary home, so that the tests don't touch the user's settings, store or state.
+struct Home(TempDir);
+
+/// What a command said, with the home's path replaced.
+struct Answer {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    }
+
+    fn diskproof(&self, args: &[&str]) -> Answer {
+        let mut command = Command::cargo_bin("diskproof").unwrap();
+        command.args(args).env_clear().env("HOME", self.path()).current_dir(self.path());
+        let output = command.env("DISKPROOF_STATE", self.path().join("state")).output().unwrap();
+        let home = self.path().to_string_lossy().into_owned();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&home, "HOME");
+        let code = output.status.code().expect("ended by itself");
+        Answer { code, out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
+/// The figures of docs/field-cases.md, "The price of a machine".
+#[test]
+fn cost_computes_without_a_run_and_changes_nothing() {
+    let home = Home::new();
+    let list = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/prices/2009-three-offers.yaml");
+    let answer = home.diskproof(&["cost", list]);
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    for figure in ["10,512.00", "31,536.00", "5,312.53", "15,937.60", "8,409.60"] {
+        assert!(answer.out.contains(figure), "{figure}: {}", answer.out);
+    }
+    assert!(answer.out.contains("these prices were valid until 2009;"), "{}", answer.out);
+    assert!(answer.out.contains("reserved is the cheapest of 4 offers over 3 years"), "{}", answer.out);
+    let json = home.diskproof(&["cost", list, "--for", "1y", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["format"], "diskproof.cost/1.0");
+    assert_eq!(json["offers"][1]["sum"]["total"]["text"], "8579.20");
+    let wrong = home.write("prices.yaml", "offers:\n  x: { per_huor: 1 }\n");
+    let refused = home.diskproof(&["cost", &wrong]);
+    assert_eq!(refused.code, 2, "{}", refused.out);
+    assert!(refused.err.starts_with("HOME/prices.yaml:2:8: unknown key `per_huor`"), "{}", refused.err);
+    let volumes = home.write("volumes.yaml", "offers: { x: { per_gb_month: 0.1 } }\n");
+    let lacking = home.diskproof(&["cost", &volumes]);
+    assert_eq!(lacking.code, 2, "{}", lacking.out);
+    assert!(lacking.err.contains("--size 500g"), "{}", lacking.err);
+    assert_eq!(home.diskproof(&["cost", &volumes, "--size", "500g"]).code, 0);
+    assert!(!home.path().join("state").exists());
+}
+
+#[test]
+fn choose_needs_limits_and_a_run() {
+    let home = Home::new();
+    for args in [&["choose"][..], &["choose", "--want", "iops > 3"], &["choose", "--want", "iops >= 3"]] {
+        assert_eq!(home.diskproof(args).code, 2, "{args:?}");
+    }
+    let refused = home.diskproof(&["choose", "--want", "read_lat_p99 <= 5"]);
+    assert!(refused.err.contains("write `5s` for seconds"), "{}", refused.err);
+}
