@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
     "quick",
     "calibrate",
     "new",
@@ -66,6 +66,7 @@ const VERBS: [&str; 22] = [
     "resume",
     "show",
     "list",
+    "import",
     "export",
     "compare",
     "gate",

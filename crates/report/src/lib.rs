@@ -19,6 +19,7 @@ mod leaves;
 mod markdown;
 mod measured;
 mod number;
+mod openmetrics;
 mod paint;
 mod phases;
 mod plan;
@@ -31,6 +32,7 @@ mod summary;
 mod terminal;
 #[cfg(test)]
 mod testing;
+mod tidy;
 mod too_few;
 mod wrap;
 
@@ -45,7 +47,9 @@ pub use history::history;
 pub use json::{comparison_json, comparison_schema, history_json, history_schema, json, schema};
 pub use junit::junit;
 pub use markdown::markdown;
+pub use openmetrics::openmetrics;
 pub use paint::SGR;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, money, plan};
 pub use result::result;
 pub use terminal::terminal;
+pub use tidy::Tidy;

@@ -101,8 +101,10 @@ mod tests {
     #[test]
     fn only_what_is_estimated_is_said() {
         let read = JobDirection { completed: Some(200), ..JobDirection::default() };
-        let report =
-            Report { version: None, jobs: vec![JobReport { read: Some(read), ..JobReport::default() }] };
+        let report = Report {
+            jobs: vec![JobReport { read: Some(read), ..JobReport::default() }],
+            ..Report::default()
+        };
         let totals = |ios| Totals { ios, ..Totals::default() };
         let note = |options: &Options, ios| bytes_note(options, &report, [Some(&totals(ios)), None, None]);
         assert!(note(&split(), 100).unwrap().contains("within 6.93 %"));
