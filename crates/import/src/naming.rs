@@ -8,14 +8,17 @@ const ONE_STACK: &str = "imported";
 /// The level of an option that a job doesn't set.
 const UNSET: &str = "default";
 
+/// Options by which jobs are named first, since people tell them apart by these.
+const FIRST: [&str; 7] = ["rw", "bs", "iodepth", "numjobs", "rwmixread", "direct", "ioengine"];
+
 /// The names of a trial's cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Names {
     /// The stack: what the files say about where the data lay.
     pub(crate) stack: String,
-    /// The workload: the job, with the options that differ between the trials of this job.
+    /// The workload: the job, with as many of its differing options as tell its trials apart.
     pub(crate) workload: String,
-    /// Levels of the folders and of these options.
+    /// Levels of the folders, and of all options that differ between the trials of this job.
     pub(crate) levels: BTreeMap<String, String>,
 }
 
@@ -37,14 +40,21 @@ pub(crate) fn names(trials: &[Measured], stack: Option<&str>) -> Vec<Names> {
         for position in &positions {
             levels.insert(format!("folder_{}", position + 1), folders[*position].clone());
         }
-        for option in differing.get(trial.job.as_str()).into_iter().flatten() {
-            let value = trial.options.get(*option).map_or(UNSET, String::as_str);
-            workload = format!("{workload} {option}={value}");
+        let options = differing.get(trial.job.as_str()).into_iter().flatten();
+        for Differing { option, names } in options {
+            let value = value(trial, option);
+            if *names {
+                workload = format!("{workload} {option}={value}");
+            }
             levels.insert((*option).to_owned(), value.to_owned());
         }
         Names { stack, workload, levels }
     };
     trials.iter().zip(&folders).zip(stacks).map(of).collect()
+}
+
+fn value<'t>(trial: &'t Measured, option: &str) -> &'t str {
+    trial.options.get(option).map_or(UNSET, String::as_str)
 }
 
 /// The folders of each trial, without those that all share and those that only repeat an option (as bench-fio's folders do).
@@ -94,29 +104,44 @@ fn stacks(trials: &[Measured], folders: &[Vec<String>]) -> Vec<String> {
     trials.iter().zip(folders).map(name).collect()
 }
 
-/// By job: the options with several values among its trials.
-fn differing(trials: &[Measured]) -> BTreeMap<&str, Vec<&str>> {
-    let mut values: BTreeMap<&str, BTreeMap<&str, BTreeSet<Option<&str>>>> = BTreeMap::new();
+/// An option with several values among the trials of a job.
+struct Differing<'t> {
+    option: &'t str,
+    /// Whether it is part of the name: without it two jobs would have one name.
+    names: bool,
+}
+
+/// By job: the options with several values among its trials, in the order of names.
+fn differing(trials: &[Measured]) -> BTreeMap<&str, Vec<Differing<'_>>> {
+    let mut jobs: BTreeMap<&str, Vec<&Measured>> = BTreeMap::new();
     for trial in trials {
-        let of_job = values.entry(trial.job.as_str()).or_default();
-        for option in trial.options.keys() {
-            of_job.entry(option.as_str()).or_default();
-        }
+        jobs.entry(trial.job.as_str()).or_default().push(trial);
     }
-    for trial in trials {
-        for (option, found) in values.entry(trial.job.as_str()).or_default().iter_mut() {
-            found.insert(trial.options.get(*option).map(String::as_str));
+    jobs.into_iter().map(|(job, trials)| (job, of_job(&trials))).collect()
+}
+
+fn of_job<'t>(trials: &[&'t Measured]) -> Vec<Differing<'t>> {
+    let all: BTreeSet<&str> =
+        trials.iter().flat_map(|trial| trial.options.keys()).map(String::as_str).collect();
+    let several = |option: &&str| trials.iter().any(|trial| value(trial, option) != value(trials[0], option));
+    let mut options: Vec<&str> = all.into_iter().filter(several).collect();
+    options.sort_by_key(|option| FIRST.iter().position(|first| first == option).unwrap_or(FIRST.len()));
+    // The trials by the values of the options that are in the name so far.
+    let mut parts: BTreeSet<Vec<&str>> = [Vec::new()].into();
+    let mut named: Vec<&str> = Vec::new();
+    let found = options.iter().copied().map(|option| {
+        named.push(option);
+        let finer: BTreeSet<Vec<&str>> =
+            trials.iter().map(|trial| named.iter().map(|option| value(trial, option)).collect()).collect();
+        let names = finer.len() > parts.len();
+        if names {
+            parts = finer;
+        } else {
+            named.pop();
         }
-    }
-    values
-        .into_iter()
-        .map(|(job, options)| {
-            (
-                job,
-                options.into_iter().filter(|(_, found)| found.len() > 1).map(|(option, _)| option).collect(),
-            )
-        })
-        .collect()
+        Differing { option, names }
+    });
+    found.collect()
 }
 
 #[cfg(test)]
@@ -160,6 +185,22 @@ mod tests {
         assert_eq!(workloads, ["iotest iodepth=1", "iotest iodepth=16", "iotest iodepth=default"]);
         assert_eq!(all[1].levels.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>(), ["iodepth=16"]);
         assert_eq!(all[0].stack, "imported");
+    }
+
+    #[test]
+    fn a_name_has_only_the_options_that_tell_jobs_apart() {
+        let of = |rw: &str, bs: &str, size: &str| trial(&[], None, &[("rw", rw), ("bs", bs), ("size", size)]);
+        let all = names(&[of("read", "1m", "8g"), of("randread", "4k", "1g"), of("read", "1m", "4g")], None);
+        let workloads: Vec<&str> = all.iter().map(|names| names.workload.as_str()).collect();
+        assert_eq!(
+            workloads,
+            ["iotest rw=read size=8g", "iotest rw=randread size=1g", "iotest rw=read size=4g"]
+        );
+        assert_eq!(
+            all[1].levels.keys().collect::<Vec<_>>(),
+            ["bs", "rw", "size"],
+            "all that differs is a level"
+        );
     }
 
     #[test]

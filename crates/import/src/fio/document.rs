@@ -79,7 +79,7 @@ fn trial(source: &Source, report: &Report, messages: &[String], jobs: &[&JobRepo
         place: sections.place(),
         job: sections.name(),
         engine: EngineKind::Fio,
-        options: sections.texts(hosts(jobs)),
+        options: sections.texts(hosts(jobs), source.name()),
         ask: sections.ask(source),
         started_unix_ms: ended.saturating_sub(whole(seconds * 1e3)),
         outcome,
@@ -204,9 +204,13 @@ impl<'r> Sections<'r> {
         if self.is_known() { self.all.iter().map(section).collect() } else { String::new() }
     }
 
-    /// The options as text; of several sections each with its section's name.
-    fn texts(&self, hosts: usize) -> BTreeMap<String, String> {
+    /// The options as text; of several sections each with its section's name. Without options the file's name stands for them.
+    fn texts(&self, hosts: usize, file: &str) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
+        if !self.is_known() {
+            // Nobody knows whether another file is of the same job.
+            all.insert("file".to_owned(), file.to_owned());
+        }
         for section in self.all.iter().filter(|section| section.written.is_some()) {
             let prefix = if self.all.len() > 1 { format!("{}.", section.name) } else { String::new() };
             all.extend(
@@ -355,6 +359,6 @@ mod tests {
         let all = trials(text);
         assert!(matches!(&all[0].ask, Ask::JobFile { jobs, text, .. } if jobs.is_empty() && text.is_empty()));
         assert_eq!((all[0].output.engine.as_str(), all[0].started_unix_ms), ("fio", 0));
-        assert!(all[0].options.is_empty());
+        assert_eq!(all[0].options["file"], "a.json", "other files may be of other jobs");
     }
 }

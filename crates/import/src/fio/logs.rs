@@ -132,26 +132,23 @@ impl Counted {
         let counts = |log: &&&Log| log.kind == Kind::Bins || is_of_each(log) || log.kind == Kind::Iops;
         let log = logs.iter().find(counts)?;
         let last = log.rows.iter().map(|row| row.time_ms).max().unwrap_or(0);
-        self.seconds = self.seconds.max(float(last.saturating_sub(begin(log))) / 1e3);
+        self.seconds = self.seconds.max(float(last) / 1e3);
         match log.kind {
             Kind::Bins => self.add_bins(log),
             _ if is_of_each(log) => self.add_each(log),
-            _ => spans(log, |row, time_ms, seconds| self.put(row, time_ms, float(row.value) * seconds, 0.0))?,
+            _ => spans(log, |row, seconds| self.put(row, float(row.value) * seconds, 0.0))?,
         }
         if log.rows.iter().all(|row| row.bytes > 0) {
             return Some(());
         }
         let bandwidth = logs.iter().find(|log| log.kind == Kind::Bandwidth && !is_of_each(log))?;
-        spans(bandwidth, |row, time_ms, seconds| {
-            self.put(row, time_ms, 0.0, float(row.value) * 1024.0 * seconds)
-        })
+        spans(bandwidth, |row, seconds| self.put(row, 0.0, float(row.value) * 1024.0 * seconds))
     }
 
     fn add_bins(&mut self, log: &Log) {
         for row in &log.rows {
             let ios: u64 = row.bins_ns.iter().map(|(_, count)| count).sum();
-            let time_ms = row.time_ms.saturating_sub(begin(log));
-            self.put(row, time_ms, float(ios), float(ios) * float(row.bytes));
+            self.put(row, float(ios), float(ios) * float(row.bytes));
             for (ns, count) in &row.bins_ns {
                 *self.latency[row.direction].bins_ns.entry(*ns).or_default() += count;
             }
@@ -160,15 +157,15 @@ impl Counted {
 
     fn add_each(&mut self, log: &Log) {
         for row in &log.rows {
-            self.put(row, row.time_ms, 1.0, float(row.bytes));
+            self.put(row, 1.0, float(row.bytes));
             if matches!(log.kind, Kind::Whole | Kind::Completion) {
                 *self.latency[row.direction].bins_ns.entry(binned(row.value)).or_default() += 1;
             }
         }
     }
 
-    fn put(&mut self, row: &Row, time_ms: u64, ios: f64, bytes: f64) {
-        let step = time_ms.saturating_sub(1) / self.step_ms.max(1);
+    fn put(&mut self, row: &Row, ios: f64, bytes: f64) {
+        let step = row.time_ms.saturating_sub(1) / self.step_ms.max(1);
         *self.ios[row.direction].entry(step).or_default() += ios;
         *self.bytes[row.direction].entry(step).or_default() += bytes;
     }
@@ -244,38 +241,33 @@ impl Counted {
     }
 }
 
-/// Passes each row of means with the seconds since the row before it of the same direction, and its time since the log's begin. `None`: rows
-/// follow each other much too soon, as where several jobs write one log (`per_job_logs=0`); only the last row may come early.
-fn spans(log: &Log, mut each: impl FnMut(&Row, u64, f64)) -> Option<()> {
-    let (least, begin) = (interval(log) / 2, begin(log));
-    let mut before = [begin; DIRECTIONS];
+/// Passes each row of means with the seconds since the row before it of the same direction. `None`: several rows follow each other much too
+/// soon, as where several jobs write one log (`per_job_logs=0`). Only the last row may come early.
+fn spans(log: &Log, mut each: impl FnMut(&Row, f64)) -> Option<()> {
+    let interval = interval(log);
+    let mut before = [0_u64; DIRECTIONS];
     let mut early = [false; DIRECTIONS];
     for row in &log.rows {
         let since = row.time_ms.saturating_sub(before[row.direction]);
-        if std::mem::replace(&mut early[row.direction], since < least) {
+        if std::mem::replace(&mut early[row.direction], since.saturating_mul(4) < interval) {
             return None;
         }
         before[row.direction] = row.time_ms;
-        each(row, row.time_ms.saturating_sub(begin), float(since) / 1e3);
+        each(row, float(since) / 1e3);
     }
     Some(())
 }
 
-/// The interval of a log of means, in ms: its first row comes when the first one is over, unless a ramp comes before it.
+/// The interval of a log of means, in ms: the median distance of its rows. Rows of several jobs lie a few milliseconds apart and don't count.
 fn interval(log: &Log) -> u64 {
+    const TOGETHER_MS: u64 = 4;
     let Some(first) = log.rows.first() else { return STEP_MS };
-    let of_one = log.rows.iter().filter(|row| row.direction == first.direction);
-    let times: Vec<u64> = of_one.map(|row| row.time_ms).collect();
-    let longest = times.windows(2).map(|two| two[1].saturating_sub(two[0])).max();
-    longest.map_or(first.time_ms, |longest| longest.min(first.time_ms)).max(1)
-}
-
-/// The begin of a log of means, in ms: one interval before its first row. A log of single I/Os begins with its job.
-fn begin(log: &Log) -> u64 {
-    match log.rows.first() {
-        Some(first) if !is_of_each(log) => first.time_ms.saturating_sub(interval(log)),
-        _ => 0,
-    }
+    let of_one = log.rows.iter().filter(|row| row.direction == first.direction).map(|row| row.time_ms);
+    let times: Vec<u64> = std::iter::once(0).chain(of_one).collect();
+    let mut gaps: Vec<u64> = times.windows(2).map(|two| two[1].saturating_sub(two[0])).collect();
+    gaps.retain(|gap| *gap > TOGETHER_MS);
+    gaps.sort_unstable();
+    gaps.get(gaps.len() / 2).copied().unwrap_or(STEP_MS)
 }
 
 /// The step of the series: the longest interval of logs of means, else a second.
@@ -359,15 +351,16 @@ mod tests {
             ["a_bw.1.log", "b_lat.1.log"]
         );
         assert!(left.iter().all(|(_, why)| *why == ReadError::NoCount));
-        let ramped =
-            |value: u64| format!("11000, {value}, 0, 0\n12000, {value}, 0, 0\n13000, {value}, 0, 0\n");
-        let (trials, _) = joined(vec![log("a_iops.1.log", &ramped(100)), log("a_bw.1.log", &ramped(400))]);
-        let read = trials[0].output.read.as_ref().unwrap();
-        assert_eq!((read.seconds, read.ios), (3.0, 300), "the ramp before the first row doesn't count");
         let two = "1000, 100, 0, 0\n1002, 100, 0, 0\n2000, 100, 0, 0\n2003, 100, 0, 0\n3000, 100, 0, 0\n3001, 100, 0, 0\n";
         let (trials, left) = joined(vec![log("a_iops.log", two), log("a_bw.log", two)]);
         assert!(trials.is_empty() && left.len() == 2, "two jobs in one log have no intervals of their own");
         let iops = "1000, 100, 0, 0\n2000, 100, 0, 0\n";
         assert_eq!(joined(vec![log("a_iops.1.log", iops)]).1.len(), 1, "no bytes are unknown bytes, not 0");
+        let idle = "2000, 3, 0, 0\n3000, 3, 0, 0\n3999, 1, 0, 0\n4499, 1, 0, 0\n";
+        assert_eq!(
+            joined(vec![log("a_iops.1.log", idle), log("a_bw.1.log", idle)]).1,
+            [],
+            "rows may be late, and the last one early"
+        );
     }
 }

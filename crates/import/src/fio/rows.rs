@@ -24,7 +24,7 @@ pub(crate) struct Row {
     pub(super) bins_ns: Vec<(u64, u64)>,
 }
 
-/// Reads all rows of a log, with times from its begin: a log with the time of day (`log_unix_epoch`) begins with its first row.
+/// Reads all rows of a log, with times from its begin: a log with the time of day (`log_unix_epoch`) begins one interval before its first row.
 pub(super) fn rows(text: &str, has_bins: bool) -> Result<Vec<Row>, ReadError> {
     /// Milliseconds after which a time can only be one of the day: three years of load.
     const EPOCH_MS: u64 = 100_000_000_000;
@@ -36,7 +36,9 @@ pub(super) fn rows(text: &str, has_bins: bool) -> Result<Vec<Row>, ReadError> {
     let mut rows: Vec<Row> = parsed.collect::<Result<_, _>>()?;
     let first = rows.first().ok_or(ReadError::EmptyLog)?.time_ms;
     if first >= EPOCH_MS {
-        rows.iter_mut().for_each(|row| row.time_ms = row.time_ms.saturating_sub(first));
+        let next = rows.iter().map(|row| row.time_ms).find(|time_ms| *time_ms > first);
+        let begin = first.saturating_sub(next.map_or(0, |next| next - first));
+        rows.iter_mut().for_each(|row| row.time_ms = row.time_ms.saturating_sub(begin));
     }
     Ok(rows)
 }
@@ -93,7 +95,7 @@ mod tests {
         let row =
             |time_ms, value, direction, bytes| Row { time_ms, value, direction, bytes, bins_ns: Vec::new() };
         assert_eq!(log, [row(500, 1024, 0, 4096), row(1000, 2048, 1, 0), row(1500, 7, 0, 4096)]);
-        assert_eq!(rows("1700000000500, 1, 0, 0\n1700000001500, 1, 0, 0\n", false).unwrap()[1].time_ms, 1000);
+        assert_eq!(rows("1700000000500, 1, 0, 0\n1700000001500, 1, 0, 0\n", false).unwrap()[1].time_ms, 2000);
         assert_eq!(rows("\n", false), Err(ReadError::EmptyLog));
         let error = rows("500, 1, 0, 4096\nbroken\n", false).unwrap_err();
         assert_eq!(error.to_string(), "line 2: \"broken\" is no row of a log of fio");

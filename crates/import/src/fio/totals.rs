@@ -33,9 +33,11 @@ pub(super) fn totals(parts: &[&JobDirection]) -> Option<Totals> {
 
 /// One job's figures. What minimal files leave out is computed from the rest.
 fn single(part: &JobDirection) -> Totals {
-    let ios = part.completed.filter(|n| *n > 0).or(part.issued).unwrap_or(0);
     let given = part.iops.filter(|iops| *iops > 0.0);
     let runtime = part.runtime_ms.filter(|ms| *ms > 0).map(|ms| float(ms) / 1e3);
+    let counted = part.completed.filter(|n| *n > 0).or(part.issued).filter(|n| *n > 0);
+    // Old versions give rates and no counts.
+    let ios = counted.or_else(|| Some(whole(given? * runtime?))).unwrap_or(0);
     let seconds = runtime.or_else(|| given.map(|iops| float(ios) / iops)).unwrap_or(0.0);
     let per_second = |n: u64| if seconds > 0.0 { float(n) / seconds } else { 0.0 };
     let bytes_per_second =
@@ -61,7 +63,7 @@ pub(super) fn given<'p>(
         _ => None,
     };
     only.into_iter().flat_map(move |part| {
-        let ios = float(part.completed.filter(|n| *n > 0).or(part.issued).unwrap_or(0));
+        let ios = float(single(part).ios);
         PERCENTILES.into_iter().filter(move |(q, _)| ios * (1.0 - q) >= 1.0 - 1e-9).filter_map(
             move |(q, end)| {
                 let (_, ns) = part.percentiles_ns.iter().find(|(share, _)| (share - q).abs() < 1e-9)?;
@@ -152,6 +154,17 @@ mod tests {
         let sum = totals(&[&part]).unwrap();
         assert_eq!((sum.iops, sum.bytes_per_second), (9000.0, 41_943_040.0));
         assert!((sum.seconds - 5.0 / 9.0).abs() < 1e-12 && sum.bytes == 23_301_689, "{sum:?}");
+        // fio 2.1: a rate and a time, and no counts
+        let old = JobDirection {
+            bytes: Some(36_244 << 10),
+            iops: Some(1610.0),
+            runtime_ms: Some(5625),
+            percentiles_ns: vec![(0.99, 1_688_000)],
+            ..JobDirection::default()
+        };
+        let sum = totals(&[&old]).unwrap();
+        assert_eq!((sum.ios, sum.iops, sum.seconds), (9056, 1610.0, 5.625));
+        assert_eq!(given("write", &[&old]).next(), Some(("write_lat_p99".to_owned(), 1688.0)));
     }
 
     #[test]
