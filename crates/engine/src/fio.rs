@@ -25,5 +25,4 @@ mod version;
 mod json_tests;
 
 pub use perform::FioEngine;
-pub use record::fio_json as json;
 pub use userfile::as_run;

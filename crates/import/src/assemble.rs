@@ -23,6 +23,8 @@ pub struct About {
     pub stack: Option<String>,
     /// Type of the file system, e.g. `btrfs`; `None`: not known.
     pub filesystem: Option<String>,
+    /// Memory of the machine that measured, in bytes; `None`: not known.
+    pub memory_bytes: Option<u64>,
 }
 
 /// A run made of files.
@@ -115,7 +117,10 @@ fn cell(id: CellId, names: Names, one: &Measured) -> Cell {
     }
 }
 
-fn trial(cell: &Cell, round: u32, one: Measured, about: &About) -> TrialRecord {
+fn trial(cell: &Cell, round: u32, mut one: Measured, about: &About) -> TrialRecord {
+    if let Some(bonnie) = &mut one.output.bonnie {
+        bonnie.memory_bytes = about.memory_bytes;
+    }
     let id = TrialId { cell: cell.id.clone(), round };
     let imported = Imported { file: one.file, format: one.format.to_owned() };
     let topology = Topology { fs_type: about.filesystem.clone(), ..Topology::default() };
@@ -156,7 +161,7 @@ mod tests {
         let found = found.collect();
         assemble(
             found,
-            &About { experiment: "x".to_owned(), stack: stack.map(str::to_owned), filesystem: None },
+            &About { experiment: "x".to_owned(), stack: stack.map(str::to_owned), ..About::default() },
         )
     }
 

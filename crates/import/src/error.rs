@@ -3,6 +3,9 @@
 use record::bonnie_csv::CsvError;
 use thiserror::Error;
 
+/// What is recognized without being a result.
+pub(crate) const JOB_FILE: &str = "a fio job file";
+
 /// Why a file can't be imported. The caller names the file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReadError {
@@ -70,4 +73,12 @@ pub enum ReadError {
         "the logs of its job don't tell I/Os and bytes: of averaged logs both _bw and _iops are needed, one for each job (per_job_logs=1); or import fio's JSON"
     )]
     NoCount,
+}
+
+impl ReadError {
+    /// Whether the file is no result of anything: then it is no loss if it was only found in a folder.
+    #[must_use]
+    pub fn is_no_result(&self) -> bool {
+        matches!(self, Self::Unknown | Self::Refused { what: JOB_FILE, .. })
+    }
 }

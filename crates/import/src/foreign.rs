@@ -1,6 +1,6 @@
 //! Results that diskproof recognizes and doesn't read, each with the way out.
 
-use crate::error::ReadError;
+use crate::error::{JOB_FILE, ReadError};
 
 /// A tool, or a form of its results.
 struct Foreign {
@@ -13,7 +13,7 @@ struct Foreign {
 const SAME_LOAD: &str = "measure the same load with a fio job, or with diskproof itself (`diskproof new`)";
 
 const FOREIGN: &[Foreign] = &[
-    Foreign { what: "a report of vdbench", marks: &["vdbench"], way_out: SAME_LOAD },
+    Foreign { what: "a report of vdbench", marks: &["vdbench distribution"], way_out: SAME_LOAD },
     Foreign {
         what: "a report of IOR",
         marks: &["ior-", "mpi coordinated test of parallel i/o"],
@@ -31,7 +31,7 @@ const FOREIGN: &[Foreign] = &[
     },
     Foreign {
         what: "a report of warp",
-        marks: &["warp: "],
+        marks: &["warp: benchmark data"],
         way_out: "warp measures object stores, diskproof block devices and file systems",
     },
     Foreign {
@@ -50,7 +50,7 @@ const FOREIGN: &[Foreign] = &[
         way_out: "its figures are rounded; run fio with --output-format=json+ (both at once: --output-format=normal,json+)",
     },
     Foreign {
-        what: "a fio job file",
+        what: JOB_FILE,
         marks: &["[global]\n"],
         way_out: "it is no result; `diskproof run FILE --on DIR` runs it",
     },

@@ -6,7 +6,7 @@ use crate::args::Import;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
-use import::{About, Assembled, Found, ReadError, Source};
+use import::{About, Assembled, Found, Source};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::id::RunId;
@@ -31,7 +31,6 @@ const FORMAT: &str = "diskproof.import/1.0";
 
 pub(crate) fn import(args: &Import, settings: &Settings) -> Result<Exit, Failure> {
     let about = about(args)?;
-    let memory_bytes = args.memory.as_deref().map(memory).transpose()?;
     let mut files = Files::default();
     args.paths.iter().for_each(|path| files.find(path));
     let (found, unreadable) = read_all(&files.found)?;
@@ -48,7 +47,7 @@ pub(crate) fn import(args: &Import, settings: &Settings) -> Result<Exit, Failure
     let id = run_id();
     let environment = Environment {
         diskproof: env!("CARGO_PKG_VERSION").to_owned(),
-        memory_bytes,
+        memory_bytes: about.memory_bytes,
         ..Environment::default()
     };
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
@@ -78,7 +77,8 @@ fn about(args: &Import) -> Result<About, Failure> {
             experiment.shown()
         )));
     }
-    Ok(About { experiment, stack: args.stack.clone(), filesystem: args.filesystem.clone() })
+    let memory_bytes = args.memory.as_deref().map(memory).transpose()?;
+    Ok(About { experiment, stack: args.stack.clone(), filesystem: args.filesystem.clone(), memory_bytes })
 }
 
 fn memory(text: &str) -> Result<u64, Failure> {
@@ -211,7 +211,7 @@ fn read(file: &Candidate) -> Result<Found, Unread> {
     };
     import::read(&source).map_err(|why| {
         let is_other =
-            why == ReadError::Unknown && !file.is_named && !RESULTS.contains(&ending(&file.path).as_str());
+            why.is_no_result() && !file.is_named && !RESULTS.contains(&ending(&file.path).as_str());
         Unread { is_other, ..failed(why.to_string()) }
     })
 }

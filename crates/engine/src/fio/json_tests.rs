@@ -1,8 +1,8 @@
 //! fio's output as this version prints it, and damaged.
 
-use super::json::{JobReport, Reading, read};
 use crate::fio::output::{self, Asked};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
+use record::fio_json::{JobReport, Reading, read};
 
 const TWO_JOBS: &str = include_str!("../../tests/fixtures/fio-3.33/two-jobs.txt");
 const ENOSPC: &str = include_str!("../../tests/fixtures/fio-3.33/enospc.txt");

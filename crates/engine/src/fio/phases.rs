@@ -1,7 +1,7 @@
 //! Phases of a user's job file: sections that wait for others run after them, so their rates can't be added.
 
-use super::json::{JobDirection, JobReport, Report};
 use super::output::{Asked, float, totals};
+use record::fio_json::{JobDirection, JobReport, Report};
 use record::trial::{Phase, Totals};
 use std::collections::BTreeMap;
 
@@ -64,8 +64,8 @@ pub(super) fn together(phases: &[Phase], of: impl Fn(&Phase) -> Option<&Totals>)
 #[cfg(test)]
 mod tests {
     use super::{as_groups, of, together};
-    use crate::fio::json::{JobDirection, JobReport, Report};
     use crate::fio::output::Asked;
+    use record::fio_json::{JobDirection, JobReport, Report};
 
     fn job(name: &str, group: u64, rate: u64, seconds: u64) -> JobReport {
         let side = JobDirection {

@@ -43,7 +43,9 @@ pub(crate) fn read(source: &Source) -> Result<Found, ReadError> {
 
 /// The jobs that ran at the same time, in the order of the document.
 fn groups(report: &Report) -> Vec<Vec<&JobReport>> {
-    let mut groups: Vec<((Option<u64>, Option<&str>), Vec<&JobReport>)> = Vec::new();
+    /// The group, and the name of a job that waits.
+    type Key<'r> = (Option<u64>, Option<&'r str>);
+    let mut groups: Vec<(Key<'_>, Vec<&JobReport>)> = Vec::new();
     for job in &report.jobs {
         let waits = job.options.as_ref().is_some_and(|options| options.contains_key("wait_for"));
         let key = (job.group, job.name.as_deref().filter(|_| waits));

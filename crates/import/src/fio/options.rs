@@ -29,9 +29,10 @@ const PLACES: [&str; 18] = [
 
 /// The options of a job, with fio's defaults for what isn't said. What has no field, or a value that can't be read, is in `other`.
 pub(super) fn options(written: &BTreeMap<String, String>) -> Options {
-    let mut read = Options { time_based: false, ..Options::new(Rw::Read, 4096, 0) };
+    // `time_based` stays as it is for diskproof: fio leaves switches of its command line out of its JSON.
+    let mut read = Options::new(Rw::Read, 4096, 0);
     "psync".clone_into(&mut read.ioengine);
-    for (name, value) in written {
+    for (name, value) in written.iter().filter(|(name, _)| name.as_str() != "name") {
         let (name, value) = main(name, value);
         if set(&mut read, name, &value).is_none() {
             read.other.insert(name.to_owned(), value);

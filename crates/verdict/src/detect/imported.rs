@@ -10,6 +10,27 @@ use record::workload::{Ask, Options};
 /// File systems that may compress or deduplicate.
 const COMPRESSING: [&str; 3] = ["btrfs", "zfs", "bcachefs"];
 
+/// Bonnie++'s bytes, which no counter follows.
+pub(super) fn bonnie(scene: &Scene<'_>) -> Option<Detected> {
+    let facts = scene.facts;
+    let imported = facts.trial.imported.as_ref()?;
+    let Ask::Bonnie(ask) = &facts.cell.workload.ask else { return None };
+    let data = crate::span::float(ask.data_bytes());
+    Some(Detected {
+        claim: Claim::SourceUnknown,
+        severity: Severity::Caveat,
+        strength: 1.0,
+        evidence: evidence([("data_bytes", Some(data))]),
+        text: format!(
+            "The source and destination of the bytes is unknown: {} ({}) has no kernel counters, so memory may have served a part of them.",
+            imported.file, imported.format
+        ),
+        remedy: "Data of twice the machine's memory or more (-s) leave memory a small part: `diskproof import --memory SIZE` checks that. \
+                 Or run Bonnie++ by diskproof (`engine: bonnie`)."
+            .to_owned(),
+    })
+}
+
 /// Reads through the page cache of data that may fit in memory.
 pub(super) fn buffered(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;

@@ -87,6 +87,29 @@ fn repeated_data_and_offsets_are_told_from_the_options() {
 }
 
 #[test]
+fn bonnies_bytes_are_unknown_too() {
+    let mut t = imported(Rw::Write, false);
+    t.asked(0, 0);
+    t.cell.workload.ask = Ask::Bonnie(record::bonnie::BonnieAsk {
+        size_bytes: 8 * GIB,
+        chunk_bytes: 8192,
+        ram_bytes: None,
+        files: 0,
+        max_bytes: 0,
+        min_bytes: 0,
+        directories: 1,
+        per_character: false,
+        no_buffering: false,
+        direct: false,
+        concurrency: 1,
+    });
+    let found = of(&t, Claim::SourceUnknown).unwrap();
+    assert!(found.text.contains("a.json") && found.remedy.contains("--memory"), "{found:?}");
+    t.trial.imported = None;
+    assert!(of(&t, Claim::SourceUnknown).is_none(), "diskproof's own runs have their own rules");
+}
+
+#[test]
 fn nobody_says_how_diskproof_would_run_an_imported_job() {
     let mut t = imported(Rw::Randread, true);
     t.cell.workload.ask = Ask::JobFile {

@@ -1,5 +1,5 @@
 use super::{Counted, Times, count, log_path};
-use crate::fio::json::{JobDirection, JobReport, Report};
+use record::fio_json::{JobDirection, JobReport, Report};
 use record::latency::LatencyHistogram;
 use record::printable::chain;
 use std::collections::BTreeMap;

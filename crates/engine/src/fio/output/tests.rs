@@ -1,5 +1,5 @@
 use super::{Asked, Span, cpu_share, errors, generator, span, totals};
-use crate::fio::json::{JobDirection, JobReport, Report};
+use record::fio_json::{JobDirection, JobReport, Report};
 use record::latency::LatencyHistogram;
 use record::trial::Window;
 
