@@ -42,6 +42,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Continue a run that was interrupted or has spent its budget: only the missing trials are run'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the result of a run again'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs, or those of one experiment'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "import" -d 'Store results that fio, Bonnie++ or elbencho measured as a run: show, compare, gate and export work on it'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s result for a program or as a page'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Compare the cells of one run, or the same cells of two runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided'
@@ -177,6 +178,20 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l all -d 'Als
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l name -d 'Name of the experiment; default: that of the first file or folder' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l stack -d 'All files are of this stack: the same job in several folders is repeated, not compared' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l memory -d 'Memory of the machine that measured, e.g. 64g: buffered reads of less data get a caveat' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l filesystem -d 'File system that was measured, e.g. ext4, btrfs, tmpfs' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l json -d 'Print what was imported as one JSON document, format diskproof.import/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s o -l output -d 'Where to write it; default: standard output' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
@@ -189,6 +204,9 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'Write CSV, one row per cell and metric; a text that a spreadsheet would take for a formula gets an apostrophe'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv-raw -d 'Write CSV without apostrophes: for programs, not for spreadsheets'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l markdown -d 'Write the whole result as Markdown, for an issue or a wiki'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l trials -d 'Write tidy CSV for programs, one row per trial and metric; a FILE that ends in .zst is compressed'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l series -d 'Write tidy CSV for programs, one row per step of each trial\'s time series and of its devices\' counters'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l openmetrics -d 'Write OpenMetrics for the textfile collector of Prometheus\' node exporter; FILE is replaced as a whole'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l of -d 'Only this metric (docs/metrics.md); repeatable' -r

@@ -9,6 +9,7 @@ use std::process::Command;
 const CRATES: &[(&str, &[&str])] = &[
     ("record", &[]),
     ("spec", &["record"]),
+    ("import", &["record"]),
     ("stats", &[]),
     ("host", &["record"]),
     ("observe", &["record"]),
@@ -25,7 +26,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "record", "spec", "stats", "host", "observe", "device", "stack", "engine", "run", "store", "lab",
-            "fleet", "verdict", "report",
+            "fleet", "verdict", "report", "import",
         ],
     ),
     ("testkit", &["record", "host", "device", "stack"]),

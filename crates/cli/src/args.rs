@@ -2,11 +2,13 @@
 
 mod calibrate;
 mod gate;
+mod import;
 mod lab;
 mod money;
 
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
+pub(crate) use import::Import;
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
 pub(crate) use money::{By, Choose, Cost};
 
@@ -155,6 +157,9 @@ Examples:
     Show(Show),
     /// List all runs, or those of one experiment
     List(List),
+    /// Store results that fio, Bonnie++ or elbencho measured as a run: show, compare, gate and export work on it
+    #[command(after_help = import::IMPORT_HELP)]
+    Import(Import),
     /// Write a run's result for a program or as a page
     #[command(after_help = "\
 Examples:

@@ -13,6 +13,7 @@ pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod generate;
 pub(crate) mod history;
+pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod list;

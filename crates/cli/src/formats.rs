@@ -28,6 +28,19 @@ enum Content {
     Rows(fn(&RunView) -> String),
     /// The report's document, for people.
     Page(fn(&Document) -> String),
+    /// The figures of the run as samples of metrics, for a program that may read the file at any moment.
+    Samples(fn(&RunView) -> String),
+    /// Rows of the stored trials, trial by trial.
+    Table(Table),
+}
+
+/// A table of the stored trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Table {
+    /// One row per trial and metric.
+    Trials,
+    /// One row per step of a trial's time series.
+    Series,
 }
 
 const FORMATS: &[Format] = &[
@@ -51,20 +64,50 @@ const FORMATS: &[Format] = &[
         help: "Write the whole result as Markdown, for an issue or a wiki",
         content: Content::Page(report::markdown),
     },
+    Format {
+        name: "trials",
+        help: "Write tidy CSV for programs, one row per trial and metric; a FILE that ends in .zst is compressed",
+        content: Content::Table(Table::Trials),
+    },
+    Format {
+        name: "series",
+        help: "Write tidy CSV for programs, one row per step of each trial's time series and of its devices' counters",
+        content: Content::Table(Table::Series),
+    },
+    Format {
+        name: "openmetrics",
+        help: "Write OpenMetrics for the textfile collector of Prometheus' node exporter; FILE is replaced as a whole",
+        content: Content::Samples(report::openmetrics),
+    },
 ];
 
 impl Format {
-    /// Writes a run in this format.
+    /// Writes a run in this format, unless it is a table of trials.
     ///
     /// # Errors
     /// Only a bug in diskproof: a view that can be stored can be written.
     pub(crate) fn text(&self, view: &RunView) -> Result<String, Failure> {
         match self.content {
             Content::Json(write) => write(view).map_err(Failure::ours),
+            Content::Samples(write) => Ok(write(&printable_noun(view).map_err(Failure::ours)?)),
+            Content::Table(_) => Err(Failure::ours("a table of trials is not made of the judged run")),
             // The store may come from somebody else, and with it the names of processes, mount points and machines.
             Content::Rows(write) => Ok(write(&printable_noun(view).map_err(Failure::ours)?)),
             Content::Page(write) => Ok(write(&report::result(view))),
         }
+    }
+
+    /// The table of trials that it is; `None`: it is made of the judged run.
+    pub(crate) fn table(&self) -> Option<Table> {
+        match self.content {
+            Content::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// Whether the file must be whole whenever somebody reads it.
+    pub(crate) fn is_replaced_whole(&self) -> bool {
+        matches!(self.content, Content::Samples(_))
     }
 
     /// Whether the text is JSON.

@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 24] = [
+const VERBS: [&str; 25] = [
     "quick",
     "calibrate",
     "new",
@@ -66,6 +66,7 @@ const VERBS: [&str; 24] = [
     "resume",
     "show",
     "list",
+    "import",
     "export",
     "compare",
     "gate",

@@ -1,7 +1,5 @@
 //! Bonnie++ as an engine.
 
-mod csv;
-
 use crate::contract::{Engine, Job};
 use crate::data::{data_files, io_error};
 use crate::error::EngineError;
@@ -11,6 +9,7 @@ use crate::regions::DATA_PREFIX;
 use device::Place;
 use host::Tool;
 use record::bonnie::{Bonnie, BonnieAsk};
+use record::bonnie_csv;
 use record::printable::Shown as _;
 use record::trial::{EngineOutput, Window};
 use record::workload::Ask;
@@ -154,7 +153,7 @@ fn conclude(argv: &[OsString], ended: &Ended, window: Window) -> Result<EngineOu
         let ended = process::describe(ended.status);
         return Err(EngineError::Failed { argv: quoted, ended, errors: Vec::new(), messages, output: None });
     }
-    let (version, figures) = csv::read(&ended.stdout).map_err(|error| EngineError::Output {
+    let (version, figures) = bonnie_csv::read(&ended.stdout).map_err(|error| EngineError::Output {
         argv: quoted.clone(),
         reason: error.to_string(),
         messages: messages.clone(),

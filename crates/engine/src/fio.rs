@@ -7,7 +7,6 @@ pub(crate) mod forbidden;
 mod histlog;
 mod ini;
 mod jobfile;
-pub mod json;
 mod layout;
 mod limits;
 pub mod log;
@@ -21,6 +20,9 @@ mod times;
 mod userfile;
 mod verify;
 mod version;
+
+#[cfg(test)]
+mod json_tests;
 
 pub use perform::FioEngine;
 pub use userfile::as_run;

@@ -142,6 +142,11 @@ pub enum Stopped {
         /// The error, with its causes.
         error: String,
     },
+    /// diskproof didn't run it: the trials were imported from files of other tools.
+    Imported {
+        /// Number of files.
+        files: u64,
+    },
     /// The process died without ending the run, and nobody has resumed it yet.
     Unfinished,
 }

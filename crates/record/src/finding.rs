@@ -122,6 +122,8 @@ pub enum Claim {
     OthersUsedCpu,
     /// Each written byte became several bytes on the devices: journal, copy on write, metadata, parity.
     WriteAmplified,
+    /// The options of an imported job leave open whether the storage did the work: data that compresses or repeats, offsets that repeat.
+    JobOptions,
 }
 
 /// How much a finding matters.

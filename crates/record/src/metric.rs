@@ -36,6 +36,10 @@ impl EngineOutput {
         for (what, latencies) in [("sync", &self.sync), ("durable", &self.durable)] {
             values.extend(latencies.iter().flat_map(|latencies| of_latencies(what, latencies)));
         }
+        // Counts come first: what is computed from them can be checked.
+        let given = self.given.iter().filter(|(name, _)| !values.contains_key(*name));
+        let given: Vec<(String, f64)> = given.map(|(name, value)| (name.clone(), *value)).collect();
+        values.extend(given);
         self.with_cpu(values)
     }
 

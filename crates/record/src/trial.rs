@@ -6,6 +6,7 @@ use crate::counter::Evidence;
 use crate::extents::{FileExtents, Residency};
 use crate::find::Tried;
 use crate::id::TrialId;
+use crate::imported::Imported;
 use crate::knobs::Setting;
 use crate::latency::{Latencies, LatencyHistogram};
 use crate::lvm::ThinRecord;
@@ -14,6 +15,7 @@ use crate::topology::Topology;
 use crate::version::FormatVersion;
 use crate::zfs::PoolRecord;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The complete record of one trial: raw counters and raw engine output, without judgement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,9 @@ pub struct TrialRecord {
     /// The level that it tries, if its cell is a search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tried: Option<Tried>,
+    /// Where it was imported from; `None`: diskproof measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// Seed of this trial's random offsets and data.
     pub seed: u64,
     /// Start time, UTC, milliseconds since the epoch.
@@ -94,6 +99,7 @@ impl TrialRecord {
             format: FormatVersion::RECORD,
             id,
             tried: None,
+            imported: None,
             seed,
             started_unix_ms,
             outcome,
@@ -214,6 +220,10 @@ pub struct EngineOutput {
     /// over the time of all phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
+    /// Figures that an imported file gives without the counts they are made of (e.g. percentiles without a histogram), by the names
+    /// and in the units of docs/metrics.md. They can't be merged.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub given: BTreeMap<String, f64>,
     /// Time series of the measured time; `None` if the engine doesn't report it.
     #[serde(default)]
     pub series: Option<Series>,
@@ -257,6 +267,7 @@ impl EngineOutput {
             sync: None,
             durable: None,
             phases: Vec::new(),
+            given: BTreeMap::new(),
             series: None,
             verified: None,
             generator: None,

@@ -26,7 +26,7 @@ pub struct Workload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineKind {
-    /// Jens Axboe's fio.
+    /// Jens Axboe's fio; also imported results of other tools whose options have fio's meaning.
     Fio,
     /// diskproof's own engine, on io_uring.
     Native,

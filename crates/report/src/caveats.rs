@@ -110,6 +110,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::NotAsAsked => "not done as asked",
+        Claim::JobOptions => "the job's options leave open what was measured",
         Claim::WriteAmplified => "each write became several on the devices",
         Claim::Stalled => "a part of the trial was an outage",
         Claim::BeyondEmulation => "beyond the credible range of a lab guest",

@@ -64,7 +64,7 @@ pub fn csv(view: &RunView, formulas: Formulas) -> String {
     let factors: BTreeSet<&str> =
         view.cells.iter().flat_map(|c| c.levels.keys()).map(String::as_str).collect();
     let index = Index::of(view);
-    let mut out = Rows { text: String::new(), formulas };
+    let mut out = Rows::new(formulas);
     let mut header: Vec<String> = HEAD.iter().map(ToString::to_string).collect();
     header.extend(factors.iter().map(|f| format!("level_{f}")));
     header.extend(TAIL.iter().map(ToString::to_string));
@@ -163,13 +163,17 @@ fn optional(value: Option<impl Display>) -> String {
 }
 
 /// The rows so far.
-struct Rows {
-    text: String,
+pub(crate) struct Rows {
+    pub(crate) text: String,
     formulas: Formulas,
 }
 
 impl Rows {
-    fn row(&mut self, fields: &[String]) {
+    pub(crate) fn new(formulas: Formulas) -> Self {
+        Self { text: String::new(), formulas }
+    }
+
+    pub(crate) fn row(&mut self, fields: &[String]) {
         let quoted: Vec<String> = fields
             .iter()
             .map(|field| match self.formulas {

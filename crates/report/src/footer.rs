@@ -140,6 +140,8 @@ fn stopped(view: &RunView) -> String {
         Stopped::TimeSpent => "stopped because the time budget was spent".to_owned(),
         Stopped::Interrupted => "interrupted; `diskproof resume` goes on".to_owned(),
         Stopped::Failed { error } => format!("stopped by an error: {error}"),
+        Stopped::Imported { files: 1 } => "imported from a file, not run by diskproof".to_owned(),
+        Stopped::Imported { files } => format!("imported from {files} files, not run by diskproof"),
         Stopped::Unfinished => "not finished; `diskproof resume` goes on".to_owned(),
     }
 }

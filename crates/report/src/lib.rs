@@ -22,6 +22,7 @@ mod leaves;
 mod markdown;
 mod measured;
 mod number;
+mod openmetrics;
 mod paint;
 mod phases;
 mod plan;
@@ -34,6 +35,7 @@ mod summary;
 mod terminal;
 #[cfg(test)]
 mod testing;
+mod tidy;
 mod too_few;
 mod wrap;
 
@@ -53,8 +55,10 @@ pub use json::{
 };
 pub use junit::junit;
 pub use markdown::markdown;
+pub use openmetrics::openmetrics;
 pub use paint::SGR;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, plan};
 pub use record::quantity::money;
 pub use result::result;
 pub use terminal::terminal;
+pub use tidy::Tidy;

@@ -13,6 +13,7 @@ use crate::phases::phases;
 use crate::searches::searches;
 use crate::summary::summary;
 use crate::too_few;
+use record::event::Stopped;
 use record::judged::{Reached, RunView};
 
 /// The document of a run: the question, the table and its figures, the answer, the caveats, and how it was measured.
@@ -34,7 +35,9 @@ pub fn result(view: &RunView) -> Document {
         document.blocks.push(Block::Answer(answers));
     }
     document.blocks.extend(fronts(&index));
-    document.section("Too few rounds", too_few::forecasts(&index, &body));
+    if !matches!(view.stopped, Stopped::Imported { .. }) {
+        document.section("Too few rounds", too_few::forecasts(&index, &body));
+    }
     document.blocks.extend(view.reached.iter().flat_map(precision));
     document.blocks.extend(expectations(&index, &shown));
     document.blocks.extend(searches(&index));

@@ -10,7 +10,8 @@ type Cause = Box<dyn Error + Send + Sync>;
 const LEVEL: i32 = 3;
 
 pub(crate) fn compress(bytes: &[u8]) -> Result<Vec<u8>, Cause> {
-    Ok(zstd::encode_all(bytes, LEVEL)?)
+    // Its tables are as large as the bytes need; a stream's are as large as its level allows, which takes longer than small records.
+    Ok(zstd::bulk::compress(bytes, LEVEL)?)
 }
 
 pub(crate) fn decompress(bytes: &[u8]) -> Result<Vec<u8>, Cause> {

@@ -35,6 +35,24 @@ fn volume(name: &str) -> VolumeFacts {
 }
 
 #[test]
+fn an_import_is_stored_as_a_whole_or_not_at_all() {
+    let (_dir, path) = place();
+    let store = Store::open(&path).unwrap();
+    let (run, plan, machine) = (run_id("20261126-080000-0001"), plan(2, 3), environment("6.1"));
+    let stopped = Stopped::Imported { files: 2 };
+    let twice = [trial(0, 0), trial(1, 0), trial(0, 0)];
+    let error = store.import_run(&run, &plan, &machine, &twice, &stopped).unwrap_err();
+    assert!(matches!(error, StoreError::DuplicateTrial { .. }), "{error}");
+    assert!(store.runs().unwrap().is_empty(), "nothing is left of it");
+    store.import_run(&run, &plan, &machine, &twice[..2], &stopped).unwrap();
+    let data = store.load(&run).unwrap();
+    assert_eq!((data.trials, data.stopped, data.plan), (twice[..2].to_vec(), stopped.clone(), plan.clone()));
+    assert_eq!(store.runs().unwrap()[0].trials_planned, 2, "as many as there are");
+    let error = store.import_run(&run, &plan, &machine, &[], &stopped).unwrap_err();
+    assert!(matches!(error, StoreError::RunExists { .. }), "{error}");
+}
+
+#[test]
 fn what_is_stored_reads_back_equal_by_another_process() {
     let (_dir, path) = place();
     let run = run_id("20261121-201455-3f9a");

@@ -24,31 +24,34 @@ impl Store {
     /// If the run already exists, or the file can't be written.
     pub fn create_run(&self, run: &RunId, plan: &Plan, environment: &Environment) -> Result<(), StoreError> {
         self.writable()?;
-        let what = || format!("the plan of run {run}");
-        let plan_bytes =
-            pack::pack(plan).map_err(|source| StoreError::Unstorable { what: what(), source })?;
         let planned = u64::from(plan.measure.rounds).saturating_mul(plan.cells.len() as u64);
         let sql = self.sql("begin a run");
         let transaction = self.transaction().map_err(&sql)?;
-        let inserted = transaction.execute(
-            "INSERT INTO run (id, experiment, started_unix_ms, trials_planned) VALUES (?1, ?2, ?3, ?4)",
-            (&run.0, &plan.experiment, now_unix_ms(), signed(planned)),
-        );
-        if let Err(error) = inserted {
-            return Err(if is_duplicate(&error) {
-                StoreError::RunExists { run: run.clone() }
-            } else {
-                sql(error)
-            });
+        insert_run(&transaction, run, plan, environment, planned, &sql)?;
+        transaction.commit().map_err(sql)
+    }
+
+    /// Stores a run that others measured, with all its trials: all of it or nothing.
+    ///
+    /// # Errors
+    /// If the run already exists, two trials are of one cell and round, or the file can't be written.
+    pub fn import_run(
+        &self,
+        run: &RunId,
+        plan: &Plan,
+        environment: &Environment,
+        trials: &[TrialRecord],
+        stopped: &Stopped,
+    ) -> Result<(), StoreError> {
+        self.writable()?;
+        let bodies = bodies(run, trials)?;
+        let sql = self.sql("import a run");
+        let transaction = self.transaction().map_err(&sql)?;
+        let seq = insert_run(&transaction, run, plan, environment, trials.len() as u64, &sql)?;
+        for (trial, body) in trials.iter().zip(bodies) {
+            insert_trial(&transaction, seq, run, trial, body, &sql)?;
         }
-        let seq = transaction.last_insert_rowid();
-        transaction
-            .execute(
-                "INSERT INTO run_plan (run, major, minor, plan) VALUES (?1, ?2, ?3, ?4)",
-                (seq, plan.format.major, plan.format.minor, plan_bytes),
-            )
-            .map_err(&sql)?;
-        insert_fact(&transaction, seq, run, "environment", environment, &sql)?;
+        insert_fact(&transaction, seq, run, "stopped", stopped, &sql)?;
         transaction.commit().map_err(sql)
     }
 
@@ -62,28 +65,7 @@ impl Store {
         let sql = self.sql("store a trial");
         let transaction = self.transaction().map_err(&sql)?;
         let seq = self.seq(&transaction, run)?;
-        let failed = matches!(trial.outcome, Outcome::Failed(_));
-        let inserted = transaction.execute(
-            "INSERT INTO trial (run, cell, round, started_unix_ms, failed) VALUES (?1, ?2, ?3, ?4, ?5)",
-            (seq, &trial.id.cell.0, trial.id.round, signed(trial.started_unix_ms), failed),
-        );
-        if let Err(error) = inserted {
-            let duplicate = is_duplicate(&error);
-            return Err(if duplicate { duplicate_of(run, &trial.id) } else { sql(error) });
-        }
-        transaction
-            .execute(
-                "INSERT INTO trial_body (trial, major, minor, record, samples, raw) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                (
-                    transaction.last_insert_rowid(),
-                    trial.format.major,
-                    trial.format.minor,
-                    body.record,
-                    body.samples,
-                    body.raw,
-                ),
-            )
-            .map_err(&sql)?;
+        insert_trial(&transaction, seq, run, trial, body, &sql)?;
         transaction.commit().map_err(sql)
     }
 
@@ -211,6 +193,84 @@ impl Body {
             raw: raw.map(|raw| pack::compress(raw.as_bytes())).transpose().map_err(unstorable)?,
         })
     }
+}
+
+/// The stored parts of many trials, made on all processors.
+fn bodies(run: &RunId, trials: &[TrialRecord]) -> Result<Vec<Body>, StoreError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let each = trials.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let of_part =
+            |part: &[TrialRecord]| part.iter().map(|trial| Body::of(run, trial)).collect::<Vec<_>>();
+        let parts: Vec<_> = trials.chunks(each).map(|part| scope.spawn(move || of_part(part))).collect();
+        let done = parts
+            .into_iter()
+            .flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        done.collect()
+    })
+}
+
+/// Inserts a run with its plan and its machine, and returns its number in the file.
+fn insert_run(
+    transaction: &Transaction<'_>,
+    run: &RunId,
+    plan: &Plan,
+    environment: &Environment,
+    trials_planned: u64,
+    sql: impl Fn(rusqlite::Error) -> StoreError,
+) -> Result<i64, StoreError> {
+    let what = || format!("the plan of run {run}");
+    let plan_bytes = pack::pack(plan).map_err(|source| StoreError::Unstorable { what: what(), source })?;
+    let inserted = transaction.execute(
+        "INSERT INTO run (id, experiment, started_unix_ms, trials_planned) VALUES (?1, ?2, ?3, ?4)",
+        (&run.0, &plan.experiment, now_unix_ms(), signed(trials_planned)),
+    );
+    if let Err(error) = inserted {
+        return Err(if is_duplicate(&error) {
+            StoreError::RunExists { run: run.clone() }
+        } else {
+            sql(error)
+        });
+    }
+    let seq = transaction.last_insert_rowid();
+    transaction
+        .execute(
+            "INSERT INTO run_plan (run, major, minor, plan) VALUES (?1, ?2, ?3, ?4)",
+            (seq, plan.format.major, plan.format.minor, plan_bytes),
+        )
+        .map_err(&sql)?;
+    insert_fact(transaction, seq, run, "environment", environment, &sql)?;
+    Ok(seq)
+}
+
+fn insert_trial(
+    transaction: &Transaction<'_>,
+    seq: i64,
+    run: &RunId,
+    trial: &TrialRecord,
+    body: Body,
+    sql: impl Fn(rusqlite::Error) -> StoreError,
+) -> Result<(), StoreError> {
+    let failed = matches!(trial.outcome, Outcome::Failed(_));
+    let inserted = transaction.execute(
+        "INSERT INTO trial (run, cell, round, started_unix_ms, failed) VALUES (?1, ?2, ?3, ?4, ?5)",
+        (seq, &trial.id.cell.0, trial.id.round, signed(trial.started_unix_ms), failed),
+    );
+    if let Err(error) = inserted {
+        let duplicate = is_duplicate(&error);
+        return Err(if duplicate { duplicate_of(run, &trial.id) } else { sql(error) });
+    }
+    let body = (
+        transaction.last_insert_rowid(),
+        trial.format.major,
+        trial.format.minor,
+        body.record,
+        body.samples,
+        body.raw,
+    );
+    let statement =
+        "INSERT INTO trial_body (trial, major, minor, record, samples, raw) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    transaction.execute(statement, body).map(|_| ()).map_err(sql)
 }
 
 fn insert_fact<T: Serialize + DeserializeOwned>(

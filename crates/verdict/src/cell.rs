@@ -12,6 +12,7 @@ use crate::sequential::Means;
 use crate::span::number;
 use crate::usage::rate::made_iops;
 use crate::{emulated, leaves, limit, metrics, phases, provision, search};
+use record::event::Stopped;
 use record::finding::{Claim, Finding, Served, Severity};
 use record::fio_option;
 use record::judged::{Asked, CellView, SearchView, TrialCount};
@@ -97,8 +98,8 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         trials: TrialCount {
             done: number(measured.len()),
             failed: number(failed.len()),
-            // With `measure: until`, and in a search, the planned number is the number that was needed.
-            planned: if plan.measure.until.is_some() || search.is_some() {
+            // With `measure: until`, and in a search, the planned number is the number that was needed; of imported trials none was planned.
+            planned: if plan.measure.until.is_some() || search.is_some() || is_imported(input) {
                 number(trials.len())
             } else {
                 plan.measure.rounds
@@ -115,6 +116,11 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         engines: trials.iter().filter_map(|t| Some(t.engine.as_ref()?.engine.clone())).collect(),
     };
     CellJudgement { view, findings, rounds, search }
+}
+
+/// Whether other tools measured the run.
+fn is_imported(input: &Input<'_>) -> bool {
+    matches!(input.stopped, Stopped::Imported { .. })
 }
 
 /// The cell as a trial performed it.

@@ -9,6 +9,7 @@ mod departed;
 mod emulated;
 mod generator;
 mod ground;
+mod imported;
 mod limited;
 mod load;
 mod nfs;
@@ -30,7 +31,7 @@ pub(crate) use outcome::{failed, too_wide};
 /// All detections in one trial, each with the number of its detector. The same thing has the same number in several trials,
 /// while two different things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 44] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 47] = [
         source::holes,
         source::page_cache,
         source::arc,
@@ -75,6 +76,9 @@ pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
         amplified::writes,
         ground::holes_below,
         thin_pool::allocated,
+        imported::bonnie,
+        imported::buffered,
+        imported::options,
     ];
     detectors.iter().enumerate().filter_map(|(number, detect)| Some((number, detect(scene)?))).collect()
 }

@@ -53,7 +53,14 @@ impl<'a> Shared<'a> {
 }
 
 /// A name in which the last occurrence of a factor's level is the factor's own name, in braces as in the experiment file.
+/// Where the name itself says `factor=level`, as those of imported jobs do, it is that one.
 fn without(name: &str, factor: &str, written: &str) -> String {
+    let (said, of_factor) = (format!("{factor}={written}"), format!("{factor}={{{factor}}}"));
+    let mut words: Vec<&str> = name.split(' ').collect();
+    if let Some(word) = words.iter_mut().find(|word| **word == said) {
+        *word = &of_factor;
+        return words.join(" ");
+    }
     match name.rfind(written) {
         Some(at) => format!("{}{{{factor}}}{}", &name[..at], &name[at + written.len()..]),
         None => name.to_owned(),
@@ -91,5 +98,6 @@ mod tests {
         }
         assert_eq!(without("raid1-1", "n", "1"), "raid1-{n}");
         assert_eq!(without("ext4", "n", "8"), "ext4");
+        assert_eq!(without("a iodepth=1 numjobs=16", "iodepth", "1"), "a iodepth={iodepth} numjobs=16");
     }
 }

@@ -165,6 +165,7 @@ fn ended(plan: &Plan, stopped: &Stopped, made: u32) -> String {
         Stopped::Enough { .. } => format!("after {after} nothing more could be measured"),
         Stopped::Interrupted => format!("interrupted in {after}"),
         Stopped::Failed { .. } => format!("it failed in {after}"),
+        Stopped::Imported { files } => format!("imported from {}", counted(*files, "file")),
         Stopped::Unfinished => format!("not finished; {after} so far"),
     }
 }

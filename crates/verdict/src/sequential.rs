@@ -62,7 +62,11 @@ pub(crate) fn spent(stopped: &Stopped) -> Option<Resource> {
         Stopped::TimeSpent => Some(Resource::Time),
         Stopped::WrittenSpent => Some(Resource::BytesWritten),
         Stopped::CostSpent => Some(Resource::Money),
-        Stopped::Enough { .. } | Stopped::Interrupted | Stopped::Failed { .. } | Stopped::Unfinished => None,
+        Stopped::Enough { .. }
+        | Stopped::Interrupted
+        | Stopped::Failed { .. }
+        | Stopped::Imported { .. }
+        | Stopped::Unfinished => None,
     }
 }
 

@@ -198,7 +198,7 @@ fn quoted(text: &str) -> Result<String, Failure> {
 }
 
 /// Returns the name of an experiment: the file's, in letters, digits, `.`, `_` and `-`.
-fn name(file: &Path) -> String {
+pub(super) fn name(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
     let kept = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
     let name: String = stem.chars().map(kept).take(40).collect();

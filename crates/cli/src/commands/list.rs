@@ -101,6 +101,7 @@ fn ended(stopped: &Stopped) -> String {
             let cut: String = line.chars().take(60).collect();
             format!("failed: {cut}{}", if cut.len() < line.len() { "..." } else { "" })
         }
+        Stopped::Imported { files } => format!("imported ({files} files)"),
         Stopped::Unfinished => "never (killed, or still running)".to_owned(),
     }
 }

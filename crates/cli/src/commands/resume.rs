@@ -19,7 +19,13 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
         Some(name) => super::show::find(&store, name)?,
         None => latest_incomplete(&store)?,
     };
-    let mut plan = store.head(&run).map_err(unreadable)?.plan;
+    let head = store.head(&run).map_err(unreadable)?;
+    if let Stopped::Imported { .. } = head.stopped {
+        return Err(Failure::input(format!(
+            "run {run} was imported: diskproof didn't run it and can't go on with it; `diskproof run` measures the same job anew"
+        )));
+    }
+    let mut plan = head.plan;
     if raise(args, &mut plan)? {
         store.raise_budgets(&run, &Raised::of(&plan.measure)).map_err(unreadable)?;
     }
@@ -116,7 +122,8 @@ fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
         | Stopped::Enough { .. }
         | Stopped::TimeSpent
         | Stopped::WrittenSpent
-        | Stopped::CostSpent => true,
+        | Stopped::CostSpent
+        | Stopped::Imported { .. } => true,
         Stopped::Interrupted | Stopped::Failed { .. } | Stopped::Unfinished => false,
     };
     let missing = runs.into_iter().filter(|run| run.trials_done < run.trials_planned && !over(&run.stopped));

@@ -1,10 +1,10 @@
 //! A run of fio: its command, and what it says besides its document.
 
-use super::json::Reading;
 use crate::contract::Job;
 use crate::error::EngineError;
 use crate::process::Ended;
 use host::{CommandFailure, Tool};
+use record::fio_json::Reading;
 use record::workload::{Ask, Options};
 use std::ffi::OsString;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Syncs, and the time until writes are durable, as far as fio tells.
 
-use super::json::{JobReport, Report};
 use super::output::float;
+use record::fio_json::{JobReport, Report};
 use record::latency::Latencies;
 use record::trial::Totals;
 use record::workload::{Options, SyncMode};
@@ -64,8 +64,8 @@ fn mean(parts: impl Iterator<Item = (u64, Option<f64>)>) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{syncs, writes};
-    use crate::fio::json;
     use crate::fio::output::{self, Asked};
+    use record::fio_json as json;
     use record::workload::{Options, Rw, SyncMode};
 
     /// fio 3.33, two jobs with `fdatasync=1` on an ext4 on a virtual disk: 12 and 9 writes, and no sync after the last of each.

@@ -6,10 +6,10 @@
 //! we count from the first row after the ramp to the last row before the time is up (docs/decisions/0001).
 
 use super::histlog::{self, HistLogError, HistRow};
-use super::json::{JobDirection, JobReport, Report};
 use super::output::{float, proportion};
 use super::series::{self, Course};
 use super::times::Times;
+use record::fio_json::{JobDirection, JobReport, Report};
 use record::latency::LatencyHistogram;
 use record::trial::{Phase, Series, Totals, Window};
 use std::collections::BTreeMap;

@@ -4,7 +4,6 @@
 use super::command::{argv, messages, seconds};
 use super::ini::{Ini, Section, escape};
 use super::jobfile;
-use super::json;
 use super::userfile::{self, Rewritten};
 use super::{limits, verify};
 use crate::contract::Job;
@@ -17,6 +16,7 @@ use crate::process::{self, GRACE, Order, Why};
 use crate::regions::{Region, distinct};
 use device::Place;
 use host::{Invocation, LocalRunner, Runner, Tool};
+use record::fio_json as json;
 use record::printable::chain;
 use record::quantity::Bytes;
 use record::workload::{Ask, Layout, Options};

@@ -1,8 +1,8 @@
 //! Blocks of several sizes. fio's histogram logs count I/Os without their sizes, so the bytes inside the measured time are the
 //! counted I/Os times their mean size over the whole run. The possible error is known and reported.
 
-use super::json::{JobDirection, JobReport, Report};
 use super::output::float;
+use record::fio_json::{JobDirection, JobReport, Report};
 use record::trial::Totals;
 use record::workload::Options;
 
@@ -75,7 +75,7 @@ fn relative_deviation(shares: &[(f64, f64)]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{bytes_note, needs_no_map, offsets_note, relative_deviation, relative_error, shares};
-    use crate::fio::json::{JobDirection, JobReport, Report};
+    use record::fio_json::{JobDirection, JobReport, Report};
     use record::trial::Totals;
     use record::workload::{Options, Rw, SizeRange, SizeShare};
 
@@ -101,8 +101,10 @@ mod tests {
     #[test]
     fn only_what_is_estimated_is_said() {
         let read = JobDirection { completed: Some(200), ..JobDirection::default() };
-        let report =
-            Report { version: None, jobs: vec![JobReport { read: Some(read), ..JobReport::default() }] };
+        let report = Report {
+            jobs: vec![JobReport { read: Some(read), ..JobReport::default() }],
+            ..Report::default()
+        };
         let totals = |ios| Totals { ios, ..Totals::default() };
         let note = |options: &Options, ios| bytes_note(options, &report, [Some(&totals(ios)), None, None]);
         assert!(note(&split(), 100).unwrap().contains("within 6.93 %"));

@@ -1,7 +1,7 @@
 //! Turns fio's report into the record's totals.
 
-use super::json::{JobDirection, JobReport, Report};
 use crate::errno;
+use record::fio_json::{JobDirection, JobReport, Report};
 use record::trial::{ErrorCount, GeneratorCost, Totals, Window};
 use std::collections::BTreeMap;
 

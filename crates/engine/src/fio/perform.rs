@@ -3,7 +3,6 @@
 use super::command::{argv, messages, options, seconds};
 use super::exact::{self, Counted};
 use super::ini::Ini;
-use super::json::{self, JobDirection, JobReport, Reading, Report};
 use super::output::{Asked, Span};
 use super::read_back::check_content;
 use super::times::Times;
@@ -14,6 +13,7 @@ use crate::error::EngineError;
 use crate::process::{self, Ended, GRACE, Order, Why};
 use crate::regions::distinct;
 use host::{Invocation, LocalRunner, Runner, Tool};
+use record::fio_json::{self as json, JobDirection, JobReport, Reading, Report};
 use record::printable::chain;
 use record::trial::{Departure, EngineOutput, ErrorCount, Phase, Totals, Window};
 use record::workload::Ask;

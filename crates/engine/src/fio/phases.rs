@@ -1,7 +1,7 @@
 //! Phases of a user's job file: sections that wait for others run after them, so their rates can't be added.
 
-use super::json::{JobDirection, JobReport, Report};
 use super::output::{Asked, float, totals};
+use record::fio_json::{JobDirection, JobReport, Report};
 use record::trial::{Phase, Totals};
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) fn of(report: &Report, asked: &dyn Fn(&JobReport) -> Asked) -> Vec<Ph
     let phase = |jobs: Vec<JobReport>| {
         let mut names: Vec<String> = jobs.iter().filter_map(|job| job.name.clone()).collect();
         names.dedup();
-        let part = Report { version: None, jobs };
+        let part = Report { jobs, ..Report::default() };
         let total = |of: fn(&JobReport) -> Option<&JobDirection>| totals(&part, asked, of);
         let sides = [total(|j| j.read.as_ref()), total(|j| j.write.as_ref()), total(|j| j.trim.as_ref())];
         let seconds = sides.iter().flatten().map(|side| side.seconds).fold(0.0, f64::max);
@@ -64,8 +64,8 @@ pub(super) fn together(phases: &[Phase], of: impl Fn(&Phase) -> Option<&Totals>)
 #[cfg(test)]
 mod tests {
     use super::{as_groups, of, together};
-    use crate::fio::json::{JobDirection, JobReport, Report};
     use crate::fio::output::Asked;
+    use record::fio_json::{JobDirection, JobReport, Report};
 
     fn job(name: &str, group: u64, rate: u64, seconds: u64) -> JobReport {
         let side = JobDirection {
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn rates_of_phases_are_not_added() {
         let mut report =
-            Report { version: None, jobs: vec![job("slow", 0, 200, 10), job("fast", 1, 400, 10)] };
+            Report { jobs: vec![job("slow", 0, 200, 10), job("fast", 1, 400, 10)], ..Report::default() };
         as_groups(&mut report, &[vec!["slow".to_owned()], vec!["fast".to_owned()]]);
         let phases = of(&report, &|_| Asked::default());
         let rates: Vec<f64> = phases.iter().map(|phase| phase.read.as_ref().unwrap().iops).collect();
@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn groups_of_the_report_that_run_side_by_side_are_one_phase() {
-        let mut report = Report { version: None, jobs: vec![job("a", 0, 200, 10), job("b", 1, 400, 10)] };
+        let mut report =
+            Report { jobs: vec![job("a", 0, 200, 10), job("b", 1, 400, 10)], ..Report::default() };
         as_groups(&mut report, &[vec!["a".to_owned(), "b".to_owned()]]);
         assert_eq!(of(&report, &|_| Asked::default()), []);
     }

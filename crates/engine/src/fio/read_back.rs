@@ -3,7 +3,6 @@
 use super::command::{MAX_MESSAGES, argv, options, seconds};
 use super::ini::{Ini, Section};
 use super::jobfile;
-use super::json::{self, Reading};
 use super::layout::{FILES_PER_SECTION, names};
 use super::output;
 use super::verify::{self, WrongBlocks};
@@ -12,6 +11,7 @@ use crate::data::io_error;
 use crate::error::EngineError;
 use crate::process::{self, Ended, GRACE, Order, Why};
 use crate::regions::{Region, distinct};
+use record::fio_json::{self as json, Reading};
 use record::trial::{ErrorCount, Verified};
 use record::workload::Options;
 use std::fs::File;

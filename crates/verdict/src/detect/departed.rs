@@ -43,7 +43,9 @@ fn departures(scene: &Scene<'_>) -> Vec<Departure> {
         let told = engine.messages.iter().filter(|message| message.starts_with(IN_THREADS));
         all.extend(told.map(|text| Departure { text: text.clone(), matters: true }));
     }
-    if let Ask::JobFile { path, text, .. } = &scene.facts.cell.workload.ask {
+    // Of an imported job it is not known how diskproof would run it.
+    let ours = scene.facts.trial.imported.is_none();
+    if let (true, Ask::JobFile { path, text, .. }) = (ours, &scene.facts.cell.workload.ask) {
         all.extend(of_job_file(path, text, scene.facts.cell.workload.engine));
     }
     all

@@ -66,7 +66,13 @@ pub(super) fn share(scene: &Scene<'_>) -> Option<Detected> {
     let uncounted = (scene.shares.read.is_some() && facts.read.device.is_none())
         || (scene.shares.write.is_some() && facts.write.device.is_none());
     let nothing_seen = facts.trial.topology.direct().next().is_none();
-    let (why, remedy) = if let Some(unseen) = facts.trial.topology.unseen_ground().filter(|_| nothing_seen) {
+    let (why, remedy) = if let Some(imported) = &facts.trial.imported {
+        (
+            format!("{} ({}) has no kernel counters, so a cache may have served them", imported.file, imported.format),
+            "Measure the same job with diskproof, which counts where the bytes come from: `diskproof run JOB.fio --on DIR`, or an experiment."
+                .to_owned(),
+        )
+    } else if let Some(unseen) = facts.trial.topology.unseen_ground().filter(|_| nothing_seen) {
         (format!("the directory is {unseen}; the share of the device is unknown"), seen_elsewhere(unseen))
     } else if uncounted && nothing_seen {
         (

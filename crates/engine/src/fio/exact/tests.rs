@@ -1,5 +1,5 @@
 use super::{Counted, Times, count, log_path};
-use crate::fio::json::{JobDirection, JobReport, Report};
+use record::fio_json::{JobDirection, JobReport, Report};
 use record::latency::LatencyHistogram;
 use record::printable::chain;
 use std::collections::BTreeMap;
@@ -28,14 +28,13 @@ fn direction(completed: u64, runtime_ms: u64, bins: &[(u64, u64)]) -> Option<Job
         bytes: Some(completed * 4096),
         runtime_ms: Some(runtime_ms),
         completed: Some(completed),
-        latency_mean_ns: None,
-        whole_mean_ns: None,
         latency: LatencyHistogram { bins_ns: bins.iter().copied().collect() },
+        ..JobDirection::default()
     })
 }
 
 fn report(jobs: Vec<JobReport>) -> Report {
-    Report { version: None, jobs }
+    Report { jobs, ..Report::default() }
 }
 
 const TIMES: Times = Times { ramp_ms: 200, trial_ms: 300, row_ms: 100, final_flush: false };

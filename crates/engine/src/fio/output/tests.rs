@@ -1,5 +1,5 @@
 use super::{Asked, Span, cpu_share, errors, generator, span, totals};
-use crate::fio::json::{JobDirection, JobReport, Report};
+use record::fio_json::{JobDirection, JobReport, Report};
 use record::latency::LatencyHistogram;
 use record::trial::Window;
 
@@ -12,13 +12,13 @@ fn reads(issued: u64, completed: u64, ms: u64, bin_ns: u32) -> JobDirection {
         runtime_ms: Some(ms),
         completed: Some(completed),
         latency_mean_ns: Some(f64::from(bin_ns)),
-        whole_mean_ns: None,
         latency: LatencyHistogram { bins_ns: [(u64::from(bin_ns), completed)].into() },
+        ..JobDirection::default()
     }
 }
 
 fn report(jobs: Vec<JobReport>) -> Report {
-    Report { version: None, jobs }
+    Report { jobs, ..Report::default() }
 }
 
 fn one(d: JobDirection) -> Report {

@@ -1,12 +1,14 @@
-use super::{Reading, read};
+//! fio's output as this version prints it, and damaged.
+
 use crate::fio::output::{self, Asked};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_oneof, proptest};
+use record::fio_json::{JobReport, Reading, read};
 
-const TWO_JOBS: &str = include_str!("../../../tests/fixtures/fio-3.33/two-jobs.txt");
-const ENOSPC: &str = include_str!("../../../tests/fixtures/fio-3.33/enospc.txt");
-const EIO: &str = include_str!("../../../tests/fixtures/fio-3.33/eio.txt");
-const SURVIVED: &str = include_str!("../../../tests/fixtures/fio-3.33/survived.txt");
-const STATUS: &str = include_str!("../../../tests/fixtures/fio-3.33/status-interval.txt");
+const TWO_JOBS: &str = include_str!("../../tests/fixtures/fio-3.33/two-jobs.txt");
+const ENOSPC: &str = include_str!("../../tests/fixtures/fio-3.33/enospc.txt");
+const EIO: &str = include_str!("../../tests/fixtures/fio-3.33/eio.txt");
+const SURVIVED: &str = include_str!("../../tests/fixtures/fio-3.33/survived.txt");
+const STATUS: &str = include_str!("../../tests/fixtures/fio-3.33/status-interval.txt");
 
 fn errors(reading: &Reading) -> Vec<(String, u64)> {
     let errors = output::errors(reading.report.as_ref().unwrap());
@@ -112,7 +114,7 @@ fn missing_fields_are_none() {
     let report = read("{\n\"jobs\" : [ {}, 7, { \"read\" : { \"total_ios\" : 3 } } ]\n}").report.unwrap();
     assert_eq!(report.version, None);
     assert_eq!(report.jobs.len(), 2);
-    assert_eq!(report.jobs[0], super::JobReport::default());
+    assert_eq!(report.jobs[0], JobReport::default());
     let direction = report.jobs[1].read.clone().unwrap();
     assert_eq!((direction.issued, direction.bytes, direction.runtime_ms), (Some(3), None, None));
 }

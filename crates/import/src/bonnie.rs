@@ -1,0 +1,117 @@
+//! Bonnie++'s CSV: one line is one trial.
+
+use crate::error::ReadError;
+use crate::measured::{Found, Measured};
+use crate::source::Source;
+use record::bonnie::{Bonnie, BonnieAsk};
+use record::bonnie_csv::{Results, read_line};
+use record::quantity::Bytes;
+use record::trial::{EngineOutput, Outcome, Window};
+use record::workload::{Ask, EngineKind};
+use std::collections::BTreeMap;
+
+/// The format's name.
+pub(crate) const FORMAT: &str = "Bonnie++ CSV";
+
+/// The fewest fields of a line of results.
+const LEAST_FIELDS: usize = 30;
+
+/// Whether a file holds lines of results.
+pub(crate) fn is(source: &Source) -> bool {
+    source.text.lines().any(is_result)
+}
+
+fn is_result(line: &str) -> bool {
+    let version = line.trim_start().split(',').next().unwrap_or_default();
+    let numbered = version
+        .strip_prefix("1.")
+        .is_some_and(|rest| rest.len() == 2 && rest.bytes().all(|b| b.is_ascii_digit()));
+    numbered && line.split(',').count() >= LEAST_FIELDS
+}
+
+/// Reads every line of results.
+pub(crate) fn read(source: &Source) -> Result<Found, ReadError> {
+    let lines = source.text.lines().enumerate().filter(|(_, line)| is_result(line));
+    let trials = lines.map(|(number, line)| {
+        let results = read_line(line).map_err(|why| ReadError::Bonnie { line: number + 1, why })?;
+        Ok(trial(source, line, results))
+    });
+    Ok(Found::Trials(trials.collect::<Result<_, _>>()?))
+}
+
+fn trial(source: &Source, line: &str, results: Results) -> Measured {
+    let Results { version, machine, ask, figures } = results;
+    let engine = format!("bonnie++-{version}");
+    Measured {
+        file: source.path.clone(),
+        format: FORMAT,
+        folders: source.folders.clone(),
+        place: (!machine.is_empty()).then_some(machine),
+        job: "bonnie".to_owned(),
+        engine: EngineKind::Bonnie,
+        options: options(&ask),
+        ask: Ask::Bonnie(ask),
+        started_unix_ms: source.modified_unix_ms,
+        outcome: Outcome::Measured,
+        output: EngineOutput {
+            raw: line.to_owned(),
+            bonnie: Some(Bonnie { version, figures, memory_bytes: None }),
+            ..EngineOutput::new(engine, Window::default())
+        },
+    }
+}
+
+fn options(ask: &BonnieAsk) -> BTreeMap<String, String> {
+    [
+        ("size", Bytes(ask.size_bytes).to_string()),
+        ("chunk", Bytes(ask.chunk_bytes).to_string()),
+        ("files", ask.files.to_string()),
+        ("max_size", ask.max_bytes.to_string()),
+        ("directories", ask.directories.to_string()),
+        ("per_character", u8::from(ask.per_character).to_string()),
+        ("concurrency", ask.concurrency.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is, read};
+    use crate::error::ReadError;
+    use crate::measured::Found;
+    use crate::source::Source;
+
+    const LINE: &str = "1.98,2.00a,nas,1,5,16M,,8192,5,,,91000,11,+++++,+++,,,+++++,+++,312.5,3,,,,,,,,,,,,,,,,,,,8070us,16093us,,20096us,72082us,,,,,,";
+
+    fn source(text: &str) -> Source {
+        Source { path: "b.csv".to_owned(), text: text.to_owned(), modified_unix_ms: 7, ..Source::default() }
+    }
+
+    #[test]
+    fn each_line_is_a_trial_of_its_machine() {
+        let file =
+            source(&format!("Writing intelligently...done\n{LINE}\n{}\n", LINE.replace(",nas,", ",other,")));
+        assert!(is(&file));
+        let Ok(Found::Trials(trials)) = read(&file) else { panic!("no trials") };
+        let places: Vec<_> = trials.iter().map(|trial| trial.place.as_deref()).collect();
+        assert_eq!(places, [Some("nas"), Some("other")]);
+        let metrics = trials[0].output.metrics();
+        assert_eq!((metrics["seeks"], metrics["block_output_bw"]), (312.5, 91_000.0 * 1024.0));
+        assert_eq!(
+            trials[0].output.too_fast().collect::<Vec<_>>(),
+            ["block_input_bw", "rewrite_bw"],
+            "no number, and not absent"
+        );
+        assert_eq!(trials[0].options["size"], "16 MiB");
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_named() {
+        let file = source(&format!("{LINE}\n{}\n", LINE.replace(",312.5,", ",fast,")));
+        let error = read(&file).unwrap_err();
+        assert!(matches!(error, ReadError::Bonnie { line: 2, .. }), "{error}");
+        assert!(error.to_string().contains("seeks: \"fast\" is no figure"), "{error}");
+        assert!(!is(&source("1.98,2.00a\n")) && !is(&source("a,b,c\n")));
+    }
+}

@@ -1,0 +1,49 @@
+//! A log of fio.
+
+use super::rows::Row;
+
+/// What a log holds. The order is that of preference for counting I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Histograms of completion latencies.
+    Bins,
+    /// Completion latencies.
+    Completion,
+    /// Latencies from submission on.
+    Whole,
+    /// Submission latencies.
+    Submission,
+    /// I/Os per second.
+    Iops,
+    /// KiB per second.
+    Bandwidth,
+}
+
+/// The end of a log's name before `.log` and the job's number; `_clat_hist` comes before what it ends with.
+pub(super) const KINDS: [(&str, Kind); 6] = [
+    ("_clat_hist", Kind::Bins),
+    ("_clat", Kind::Completion),
+    ("_slat", Kind::Submission),
+    ("_lat", Kind::Whole),
+    ("_iops", Kind::Iops),
+    ("_bw", Kind::Bandwidth),
+];
+
+/// One log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Log {
+    /// Path of the file.
+    pub(super) file: String,
+    /// Folders of the file.
+    pub(super) folders: Vec<String>,
+    /// When it was last changed, UTC, milliseconds since the epoch.
+    pub(super) modified_unix_ms: u64,
+    /// The path before `_bw`, `_iops`...
+    pub(super) prefix: String,
+    /// The number of the job; empty: all jobs wrote one log.
+    pub(super) job: String,
+    /// What it holds.
+    pub(super) kind: Kind,
+    /// Its rows.
+    pub(super) rows: Vec<Row>,
+}

@@ -1,0 +1,53 @@
+//! The formats, and the choice of the one that a file is in.
+
+use crate::error::ReadError;
+use crate::measured::Found;
+use crate::source::Source;
+use crate::{bonnie, elbencho, fio, foreign};
+
+/// A format that diskproof reads.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name, for records and messages.
+    pub name: &'static str,
+    /// Whether a file is in it, by its name or its first lines.
+    is: fn(&Source) -> bool,
+    /// Reads a file that is in it.
+    read: fn(&Source) -> Result<Found, ReadError>,
+}
+
+/// All formats, in the order in which a file is tried.
+pub const FORMATS: &[Format] = &[
+    Format { name: fio::logs::FORMAT, is: fio::logs::is, read: fio::logs::read },
+    Format { name: fio::document::FORMAT, is: fio::document::is, read: fio::document::read },
+    Format { name: bonnie::FORMAT, is: bonnie::is, read: bonnie::read },
+    Format { name: elbencho::FORMAT, is: elbencho::is, read: elbencho::read },
+];
+
+/// Reads a file.
+///
+/// # Errors
+/// It is in no known format, in one that diskproof refuses, or damaged.
+pub fn read(source: &Source) -> Result<Found, ReadError> {
+    if let Some(format) = FORMATS.iter().find(|format| (format.is)(source)) {
+        return (format.read)(source);
+    }
+    Err(foreign::refusal(&source.text).unwrap_or(ReadError::Unknown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FORMATS, read};
+    use crate::error::ReadError;
+    use crate::source::Source;
+
+    #[test]
+    fn what_is_no_result_says_what_would_be_one() {
+        for text in ["", "hello\n", "{\"a\": 1}", "<html>", "1,2,3\n"] {
+            let source = Source { path: "x.txt".to_owned(), text: text.to_owned(), ..Source::default() };
+            assert_eq!(read(&source), Err(ReadError::Unknown), "{text}");
+        }
+        let said = ReadError::Unknown.to_string();
+        assert!(FORMATS.iter().all(|format| said.contains(format.name.split(' ').next().unwrap())), "{said}");
+    }
+}
