@@ -24,5 +24,6 @@ mod version;
 #[cfg(test)]
 mod json_tests;
 
+pub use forbidden::Forbidden;
 pub use perform::FioEngine;
-pub use userfile::as_run;
+pub use userfile::{UserFileError, as_run};

@@ -240,3 +240,22 @@ fn a_job_file_that_native_does_not_know_is_refused() {
     let error = engine().prepare(&bench.job(&w, 3, 0.2)).unwrap_err().to_string();
     assert!(error.contains("jobs/mine.fio") && error.contains("engine: fio"), "{error}");
 }
+
+/// Each direction at the rate would make 160 I/Os.
+#[test]
+fn one_rate_of_both_directions_of_a_mix_is_never_outrun() {
+    let bench = Bench::lent();
+    for ioengine in ["io_uring", "psync"] {
+        let o = Options {
+            rate_iops: Some(200),
+            rate_of_all: true,
+            rwmixread: 70,
+            ioengine: ioengine.into(),
+            ..native(Rw::Randrw)
+        };
+        let out = run(&bench, &asked(o), 0.4).unwrap();
+        let (read, write) = (out.read.unwrap().ios, out.write.unwrap().ios);
+        assert!((2..=81).contains(&(read + write)), "{read} reads and {write} writes by {ioengine}");
+        assert!(read > write, "{read} reads and {write} writes by {ioengine}");
+    }
+}

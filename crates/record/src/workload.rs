@@ -229,6 +229,10 @@ pub struct Options {
     pub dedupe_percentage: u8,
     /// Limit of I/Os per second per job; `None`: no limit.
     pub rate_iops: Option<u64>,
+    /// Whether `rate_iops` counts the I/Os of all directions of a mix together; if not, fio holds each direction to it.
+    // Left out if not, as above.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub rate_of_all: bool,
     /// fio's `rate`: limit of bytes per second per job; `None`: no limit.
     #[serde(default)]
     pub rate_bytes_per_second: Option<u64>,
@@ -279,6 +283,7 @@ impl Options {
             buffer_compress_percentage: 0,
             dedupe_percentage: 0,
             rate_iops: None,
+            rate_of_all: false,
             rate_bytes_per_second: None,
             rate_process: RateProcess::Linear,
             random_distribution: "random".to_owned(),
@@ -366,6 +371,10 @@ fn yes() -> bool {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+fn is_off(switch: &bool) -> bool {
+    !switch
 }
 
 /// A range of block sizes.

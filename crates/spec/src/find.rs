@@ -18,7 +18,7 @@ use record::workload::{EngineKind, Options, RateProcess};
 use std::ops::RangeInclusive;
 
 /// Requested relative half-width of the answer, unless the file says otherwise.
-const WITHIN: f64 = 0.05;
+pub(crate) const WITHIN: f64 = 0.05;
 /// The highest rate, unless the file says otherwise: no machine reaches it, so the first trial shows what this one reaches.
 const MOST_RATE: u64 = 10_000_000;
 /// The highest depth and number of jobs, unless the file says otherwise.
@@ -136,8 +136,10 @@ pub(crate) fn refuse(fields: &Fields<'_>, what: &str, problems: &mut Problems<'_
     None
 }
 
-/// Defaults of an open loop: arrivals as from many independent users, which don't wait for a place in the queue.
+/// Defaults of an open loop: arrivals as from many independent users, which don't wait for a place in the queue. The arrivals of a
+/// mix have one schedule, and each is a read or a write in the mix's proportion.
 fn open_loop(options: &mut Options, fields: &Fields<'_>) {
+    options.rate_of_all = options.rw.is_mixed();
     if fields.get("rate_process").is_none() {
         options.rate_process = RateProcess::Poisson;
     }
@@ -321,13 +323,16 @@ fn fits(
         problems.add(span("rate"), "`rate` does not go with `find` by rate_iops").help("leave it out");
         return None;
     }
-    if options.rw.is_mixed() || (options.rw.trims() && options.rw.writes()) {
+    if options.rw.trims() && options.rw.writes() {
         problems
             .add(
                 span("rw"),
-                format!("`find` by rate_iops takes one direction, not `rw: {}`", options.rw.name()),
+                format!(
+                    "`find` by rate_iops does not take `rw: {}`: its trims and writes come in turn",
+                    options.rw.name()
+                ),
             )
-            .help("a mix goes with `by: iodepth` or `by: numjobs`");
+            .help("use `by: iodepth` or `by: numjobs`");
         return None;
     }
     Some(())

@@ -30,6 +30,9 @@ fn lack(options: &Options) -> Option<(&'static str, &'static str)> {
     if options.rw == Rw::Randtrimwrite {
         return Some(("rw", "fio does not write with `rw: randtrimwrite`: it only trims"));
     }
+    if options.rate_of_all && options.rate_iops.is_some() {
+        return Some(("rate_iops", "fio holds each direction of a mix to `rate_iops`, not both together"));
+    }
     if mixed && options.rate_iops.is_some() && !poisson {
         return Some((
             "rate_iops",

@@ -56,7 +56,8 @@ pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
     }
     let one_direction = [options.rw.reads(), options.rw.writes(), options.rw.trims()];
     if one_direction.iter().filter(|does| **does).count() > 1 {
-        let rates = [("rate_iops", options.rate_iops), ("rate", options.rate_bytes_per_second)];
+        let each = options.rate_iops.filter(|_| !options.rate_of_all);
+        let rates = [("rate_iops", each), ("rate", options.rate_bytes_per_second)];
         for (name, _) in rates.iter().filter(|(_, rate)| rate.is_some()) {
             lack(name, format!("`{name}` with `rw: {}`: fio holds each direction to it", options.rw.name()));
         }

@@ -9,7 +9,7 @@ use record::workload::{Options, RateProcess};
 const RATE_MET: f64 = 0.98;
 
 /// The measured and the requested rate of all jobs together, in I/Os or bytes per second; `None` if no rate was requested. fio
-/// limits each direction to the rate.
+/// limits each direction to the rate; a search of a mix limits both together.
 pub(crate) fn rates(facts: &Facts<'_>) -> Option<(f64, f64, &'static str)> {
     let jobs = facts.all_options();
     // A job without a rate runs as fast as it can.
@@ -25,6 +25,9 @@ pub(crate) fn rates(facts: &Facts<'_>) -> Option<(f64, f64, &'static str)> {
 }
 
 fn directions(options: &Options) -> f64 {
+    if options.rate_of_all {
+        return 1.0;
+    }
     let asked = [options.rw.reads(), options.rw.writes(), options.rw.trims()];
     asked.into_iter().map(|does| f64::from(u8::from(does))).sum()
 }
