@@ -34,7 +34,8 @@ pub struct CostAsk {
 /// # Errors
 /// The file can't be read, is wrong, or has no price list; all errors in it are reported together.
 pub fn costs(path: &Path, ask: &CostAsk) -> Result<Costs, LoadError> {
-    let io = |error: String| LoadError::Io { path: path.to_owned(), source: std::io::Error::other(error) };
+    let io =
+        |error: beside::NoText| LoadError::Io { path: path.to_owned(), source: std::io::Error::other(error) };
     let text = beside::text(path, MAX_FILE_BYTES).map_err(io)?;
     let name = path.shown().to_string();
     let source = Source::new(&name, &text);

@@ -48,7 +48,11 @@ pub(crate) fn read(
             problems
                 .add(
                     node.span,
-                    format!("can't read the price list {}: {}", path.shown(), printable(&why, 200)),
+                    format!(
+                        "can't read the price list {}: {}",
+                        path.shown(),
+                        printable(&why.to_string(), 200)
+                    ),
                 )
                 .expected("a file, by its path from the experiment file");
             None
