@@ -13,7 +13,7 @@ import collections, json, os, re, subprocess, sys, tempfile
 VALUES = {
     "SIZE": "64m", "RUNTIME": "5", "BLK_SIZE": "4k", "FIO_BS": "4k", "RW": "randrw", "FIO_RW": "randread", "MIX": "70",
     "IODEPTH": "4", "FIO_IODEPTH": "4", "IOENGINE": "libaio", "IOTYPE": "randrw", "READPERCENT": "70", "WRITEPERCENT": "30",
-    "NUMBJOBS": "1", "RANDOM": "5", "THREADS": "1",
+    "NUMBJOBS": "1", "RANDOM": "5", "THREADS": "1", "MEMTOTAL_BYTES": "64m",
 }
 
 
@@ -21,7 +21,9 @@ def sets(file):
     """The arguments that set the variables of a file."""
     text = open(file, errors="replace").read()
     options = "\n".join(re.split("[;#]", line)[0] for line in text.splitlines())
-    return [word for name in VALUES if f"${{{name}}}" in options for word in ("--set", f"{name}={VALUES[name]}")]
+    # In a shell script also `$((NAME/2))`.
+    used = lambda name: f"${{{name}}}" in options or re.search(rf"^\w+=\$\(\(\W*{name}\b", options, re.M)
+    return [word for name in VALUES if used(name) for word in ("--set", f"{name}={VALUES[name]}")]
 
 
 def plan(diskproof, file, on):
@@ -67,8 +69,7 @@ def outcome(diskproof, file, here):
             return "refused: " + problems(on_files) + " / " + problems(device_said)
     if planned is None:
         refused = problems(said)
-        script = " (a shell script, which fio does not read either)" if "looks like a shell script" in said else ""
-        return f"refused: {refused}{script}" if refused else "other: " + said.strip().split("\n")[0]
+        return f"refused: {refused}" if refused else "other: " + said.strip().split("\n")[0]
     engine = planned["plan"]["cells"][0]["workload"]["engine"]
     for job in planned["jobs_as_run"].values():
         if job.startswith("# a run refuses this"):

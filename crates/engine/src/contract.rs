@@ -4,6 +4,7 @@ use crate::error::EngineError;
 use device::Ground;
 use record::trial::EngineOutput;
 use record::workload::Workload;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -53,4 +54,11 @@ pub struct Job<'a> {
     pub progress: &'a dyn Fn(f64),
     /// An existing directory for the engine's own files (job file, output); not on the device or file system under test.
     pub scratch: &'a Path,
+}
+
+impl Job<'_> {
+    /// The refusal of its workload.
+    pub(crate) fn refused(&self, why: &dyn Display) -> EngineError {
+        EngineError::Refused { workload: self.workload.name.clone(), reason: why.to_string() }
+    }
 }

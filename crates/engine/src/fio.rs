@@ -22,5 +22,6 @@ mod userfile;
 mod verify;
 mod version;
 
+pub use forbidden::Forbidden;
 pub use perform::FioEngine;
-pub use userfile::as_run;
+pub use userfile::{UserFileError, as_run};

@@ -15,3 +15,4 @@ mod regions;
 
 pub use contract::{Engine, Job};
 pub use error::EngineError;
+pub use regions::PlaceError;

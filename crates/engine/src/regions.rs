@@ -6,12 +6,75 @@ use record::printable::Shown as _;
 use record::workload::Options;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// The beginning of the name of every data file.
 pub(crate) const DATA_PREFIX: &str = "diskproof-data.";
 
 /// The alignment of spans on a block device, in bytes.
 const ALIGN_BYTES: u64 = 1 << 20;
+
+/// Why a job gets no place.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlaceError {
+    /// A job with a named file has several.
+    #[error("nrfiles: {files} with filename: a job that names its file has one")]
+    FilesOfOneName {
+        /// The number of files.
+        files: u32,
+    },
+    /// Several files of a job on a block device.
+    #[error("nrfiles: {files} needs a directory; here the load goes to a block device")]
+    NeedsDirectory {
+        /// The number of files.
+        files: u32,
+    },
+    /// Files without a whole block.
+    #[error("size: {size_bytes} bytes in {files} files are less than one block each")]
+    LessThanABlock {
+        /// The size of the job.
+        size_bytes: u64,
+        /// The number of its files.
+        files: u32,
+    },
+    /// A name of a file that could lead elsewhere.
+    #[error(
+        "filename: {filename:?} must be a name of letters, digits, '.', '_' and '-'; diskproof makes the file on the storage under test"
+    )]
+    Name {
+        /// The name.
+        filename: String,
+    },
+    /// Jobs that share a file use different parts of it.
+    #[error("filename: jobs that share {filename} must have the same offset and size")]
+    SharersDiffer {
+        /// The name of the file.
+        filename: String,
+    },
+    /// Sizes beyond all devices.
+    #[error("the sizes of its jobs add up to more than 2^64 bytes")]
+    TooLarge,
+    /// A path that fio can't be given.
+    #[error("fio can't be given the path {}: it isn't UTF-8; use another directory", .path.shown())]
+    NotUtf8 {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A path that fio would expand or cut.
+    #[error("fio can't be given the path {path:?}: its job files can't hold {c:?}; use another directory")]
+    Unsafe {
+        /// The path.
+        path: String,
+        /// The character.
+        c: char,
+    },
+    /// A path of which fio would cut a space.
+    #[error("fio can't be given the path {path:?}: it begins or ends with a space; use another directory")]
+    Blank {
+        /// The path.
+        path: String,
+    },
+}
 
 /// A place of I/O: a whole file or a part of it, or a span of a block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,60 +125,52 @@ impl<'a> Spans<'a> {
     /// The files of a job: `nrfiles` of its own, or the shared one.
     ///
     /// # Errors
-    /// The reason as text: an invalid name or number, or an overflow of sizes.
-    pub(crate) fn job(&mut self, name: &str, options: &Options) -> Result<Vec<Region>, String> {
+    /// An invalid name or number, or an overflow of sizes.
+    pub(crate) fn job(&mut self, name: &str, options: &Options) -> Result<Vec<Region>, PlaceError> {
         match (&options.filename, options.nrfiles) {
             (Some(filename), 0 | 1) => Ok(vec![self.shared(filename, options)?]),
-            (Some(_), files) => {
-                Err(format!("nrfiles: {files} with filename: a job that names its file has one"))
-            }
+            (Some(_), files) => Err(PlaceError::FilesOfOneName { files }),
             (None, 0 | 1) => Ok(vec![self.region(name, options.offset_bytes, options.size_bytes)?]),
             (None, files) => self.several(name, files, options),
         }
     }
 
-    fn several(&mut self, name: &str, files: u32, options: &Options) -> Result<Vec<Region>, String> {
+    fn several(&mut self, name: &str, files: u32, options: &Options) -> Result<Vec<Region>, PlaceError> {
         if matches!(self.place, Place::Block(_)) {
-            return Err(format!("nrfiles: {files} needs a directory; here the load goes to a block device"));
+            return Err(PlaceError::NeedsDirectory { files });
         }
         let block = options.bs_bytes.max(1);
         let each = options.size_bytes / u64::from(files) / block * block;
         if each == 0 {
-            let size = options.size_bytes;
-            return Err(format!("size: {size} bytes in {files} files are less than one block each"));
+            return Err(PlaceError::LessThanABlock { size_bytes: options.size_bytes, files });
         }
         (0..files).map(|file| self.region(&format!("{name}.{file}"), options.offset_bytes, each)).collect()
     }
 
-    fn shared(&mut self, filename: &str, options: &Options) -> Result<Region, String> {
+    fn shared(&mut self, filename: &str, options: &Options) -> Result<Region, PlaceError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if filename.is_empty() || !filename.chars().all(plain) {
-            return Err(format!(
-                "filename: {filename:?} must be a name of letters, digits, '.', '_' and '-'; diskproof makes the file on the storage under test"
-            ));
+            return Err(PlaceError::Name { filename: filename.to_owned() });
         }
         let (skipped, size) = (options.offset_bytes, options.size_bytes);
         if let Some(known) = self.shared.get(filename) {
             let same = known.skipped_bytes == skipped && known.size_bytes == size;
-            return same.then(|| known.clone()).ok_or_else(|| {
-                format!("filename: jobs that share {filename} must have the same offset and size")
-            });
+            let differ = || PlaceError::SharersDiffer { filename: filename.to_owned() };
+            return same.then(|| known.clone()).ok_or_else(differ);
         }
         let region = self.region(filename, skipped, size)?;
         self.shared.insert(filename.to_owned(), region.clone());
         Ok(region)
     }
 
-    fn region(&mut self, name: &str, skipped_bytes: u64, size_bytes: u64) -> Result<Region, String> {
+    fn region(&mut self, name: &str, skipped_bytes: u64, size_bytes: u64) -> Result<Region, PlaceError> {
         let (path, begin, block) = match self.place {
             Place::Directory(directory) => (directory.join(format!("{DATA_PREFIX}{name}")), 0, false),
             Place::Block(device) => (device.clone(), self.next, true),
         };
         writable(&path)?;
         let end = begin.checked_add(skipped_bytes).and_then(|at| at.checked_add(size_bytes));
-        self.next = end
-            .and_then(|e| e.checked_next_multiple_of(ALIGN_BYTES))
-            .ok_or_else(|| "the sizes of its jobs add up to more than 2^64 bytes".to_owned())?;
+        self.next = end.and_then(|e| e.checked_next_multiple_of(ALIGN_BYTES)).ok_or(PlaceError::TooLarge)?;
         Ok(Region { path, skipped_bytes, offset_bytes: begin + skipped_bytes, size_bytes, block })
     }
 }
@@ -124,7 +179,7 @@ impl<'a> Spans<'a> {
 ///
 /// # Errors
 /// See [`Spans::job`].
-pub(crate) fn of_options(place: &Place, options: &Options) -> Result<Vec<Vec<Region>>, String> {
+pub(crate) fn of_options(place: &Place, options: &Options) -> Result<Vec<Vec<Region>>, PlaceError> {
     let mut spans = Spans::new(place);
     (0..options.numjobs.max(1)).map(|job| spans.job(&job.to_string(), options)).collect()
 }
@@ -142,22 +197,15 @@ pub(crate) fn distinct(jobs: &[Vec<Region>]) -> Vec<Region> {
 }
 
 /// Whether fio's job file parser takes a path as it is.
-pub(crate) fn writable(path: &Path) -> Result<(), String> {
+pub(crate) fn writable(path: &Path) -> Result<(), PlaceError> {
     let Some(text) = path.to_str() else {
-        return Err(format!(
-            "fio can't be given the path {}: it isn't UTF-8; use another directory",
-            path.shown()
-        ));
+        return Err(PlaceError::NotUtf8 { path: path.to_owned() });
     };
     if let Some(c) = unsafe_text(text) {
-        return Err(format!(
-            "fio can't be given the path {text:?}: its job files can't hold {c:?}; use another directory"
-        ));
+        return Err(PlaceError::Unsafe { path: text.to_owned(), c });
     }
     if text.trim() != text {
-        return Err(format!(
-            "fio can't be given the path {text:?}: it begins or ends with a space; use another directory"
-        ));
+        return Err(PlaceError::Blank { path: text.to_owned() });
     }
     Ok(())
 }

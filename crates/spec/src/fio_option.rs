@@ -3,11 +3,14 @@
 use crate::diagnostic::{nearest, printable};
 use crate::quantity::amount;
 use crate::vocabulary::WORKLOAD;
-use record::fio_option::{Access, Field, IOENGINES, VERIFY_WORDS, all, find, refused_value};
+use record::fio_option::{Access, Field, IOENGINES, VERIFY_WORDS, all, find, is_own, refused_value};
 
 /// Values of `verify` that only a job file may have: fio takes them, but most don't detect a changed byte.
 const OTHER_VERIFY_WORDS: &[&str] =
     &["meta", "null", "pattern", "pattern_hdr", "sha512", "murmur", "crc32c-sw"];
+/// Options whose value is any text.
+const FREE_TEXT: &[&str] =
+    &["buffer_pattern", "description", "directory", "filename", "filename_format", "verify_pattern"];
 /// Keywords of `filename_format`.
 const KEYWORDS: &[&str] = &["$jobname", "$jobnum", "$filenum"];
 
@@ -58,6 +61,17 @@ pub(crate) fn check_in_job_file(name: &str, value: Option<&str>) -> Result<(), R
         }
         Some(_) => {}
         None => return Err(unknown(name, |access| !matches!(access, Access::Refused(_)))),
+    }
+    if is_own(name, text) {
+        return Ok(());
+    }
+    if let Some(rest) = text.strip_prefix('=').filter(|_| !FREE_TEXT.contains(&name)) {
+        let written = format!("{name}={text}");
+        return Err(Refused {
+            message: format!("`{}` has one `=` too many: fio does not take it", printable(&written, 60)),
+            help: format!("write `{name}={}`", printable(rest, 40)),
+            near: None,
+        });
     }
     check_value(name, text).map_err(|refused| match text.contains('$') {
         true => {

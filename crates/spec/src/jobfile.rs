@@ -7,14 +7,16 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::source::{Source, Span};
 use crate::tree::Node;
-use record::job_file::{self, At, Section, Wrong, effective, is_untimed};
-use record::workload::{EngineKind, Layout, NamedJob};
+use record::fio_option::{is_own, refused_value};
+use record::job_file::{self, At, Given, Placed, Section, Wrong, effective, is_untimed};
+use record::workload::{EngineKind, Layout, NamedJob, Options};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 mod jobs;
 mod notes;
 mod places;
+mod search;
 mod text;
 mod value;
 
@@ -29,6 +31,8 @@ pub(crate) struct JobFile {
     pub(crate) engine: EngineKind,
     /// Its jobs, if the native engine knows all their options.
     pub(crate) jobs: Vec<NamedJob>,
+    /// The options of the search that it asks for.
+    pub(crate) search: Option<Options>,
 }
 
 /// Where a job file stands in the experiment, and what the experiment says about it.
@@ -48,44 +52,59 @@ pub(crate) struct Asked<'a> {
 /// Reads and checks a job file.
 pub(crate) fn read(asked: &Asked<'_>, problems: &mut Problems<'_>) -> Option<JobFile> {
     let Asked { node, path, engine, .. } = *asked;
-    let source = text::read(asked, problems)?;
-    let sections = sections(&source, problems)?;
+    let text = text::read(asked, problems)?;
+    let source = &text.source;
+    let sections = sections(source, problems)?;
     if sections.iter().all(Section::is_global) {
         let span = Span { start: 0, end: 0 };
         problems
-            .add_in(&source, span, "the job file has no job")
+            .add_in(source, span, "the job file has no job")
             .expected("at least one section beside [global]");
         return None;
     }
-    let placed = places::read(&source, &sections, problems)?;
+    let placed = places::read(source, &sections, problems)?;
+    if search::asks(&sections).is_some() {
+        return searching(asked, &text, &sections, &placed, problems);
+    }
     let (engine, jobs) = match jobs::jobs(&sections, &placed, asked.layout) {
         Ok(jobs) => (engine.unwrap_or(EngineKind::Native), jobs),
         Err(outside) if engine == Some(EngineKind::Native) => {
-            refuse(&source, &sections, &outside, problems);
+            refuse(source, &sections, &outside, problems);
             return None;
         }
         Err(outside) => {
             if engine.is_none() {
-                problems.note(node.span, why_fio(path, &source, &outside));
+                problems.note(node.span, why_fio(path, source, &outside));
             }
             (EngineKind::Fio, Vec::new())
         }
     };
     if engine == EngineKind::Native && sections.iter().any(by_libaio) {
-        let shown = printable(path, 80);
+        let shown = shown(path);
         let note = format!("`{shown}` asks for libaio: the native engine issues its I/O by io_uring");
+        problems.note(node.span, note);
+    }
+    if engine == EngineKind::Native && own(&sections).is_some() {
+        let note = format!(
+            "`io_submit_mode=offload` of `{}`: the native engine issues the I/Os of a rate when they are due, whether earlier ones are done or \
+             not, as this option asks",
+            shown(path)
+        );
         problems.note(node.span, note);
     }
     if let Some((section, _)) = effective(&sections).find(|(_, given)| is_untimed(given)) {
         let note = format!(
             "[{}] of `{}` says no `runtime`: it repeats until the trial's time is up; `time_based=0` there ends it after one pass",
             section.name,
-            printable(path, 80)
+            shown(path)
         );
         problems.note(node.span, note);
     }
     for note in notes::notes(path, &sections, &placed) {
         problems.note(node.span, note);
+    }
+    if engine == EngineKind::Fio {
+        refuse_own(source, &sections, problems)?;
     }
     let size_bytes =
         if jobs.is_empty() { places::total(asked, &placed, problems)? } else { Some(data_bytes(&jobs)) };
@@ -93,7 +112,58 @@ pub(crate) fn read(asked: &Asked<'_>, problems: &mut Problems<'_>) -> Option<Job
         .iter()
         .flat_map(|section| &section.options)
         .any(|given| ["runtime", "ramp_time", "time_based"].contains(&given.name.as_str()));
-    Some(JobFile { size_bytes, sets_time, engine, jobs, text: source.text })
+    Some(JobFile { size_bytes, sets_time, engine, jobs, text: text.recorded(), search: None })
+}
+
+/// A job file that asks for a search, as one. Without a size it has no options yet.
+fn searching(
+    asked: &Asked<'_>,
+    text: &text::Text,
+    sections: &[Section],
+    placed: &[Placed],
+    problems: &mut Problems<'_>,
+) -> Option<JobFile> {
+    let found = search::read(asked, &text.source, sections, placed, problems)?;
+    if let Some(search) = &found {
+        problems.note(asked.node.span, &search.note);
+    }
+    for note in notes::notes(asked.path, sections, placed) {
+        problems.note(asked.node.span, note);
+    }
+    let (engine, options) =
+        found.map_or((EngineKind::Native, None), |found| (found.engine, Some(found.options)));
+    let size_bytes =
+        options.as_ref().filter(|_| !placed.iter().any(Placed::is_relative)).map(Options::data_bytes);
+    Some(JobFile {
+        size_bytes,
+        sets_time: false,
+        engine,
+        jobs: Vec::new(),
+        text: String::new(),
+        search: options,
+    })
+}
+
+/// The first option that fio does not get, since diskproof performs it itself.
+fn own(sections: &[Section]) -> Option<&Given> {
+    let mut all = sections.iter().flat_map(|section| &section.options);
+    all.find(|given| is_own(&given.name, given.value_or_set()))
+}
+
+/// Refuses what fio would not perform as the job file means it, and native would.
+fn refuse_own(source: &Source, sections: &[Section], problems: &mut Problems<'_>) -> Option<()> {
+    let Some(given) = own(sections) else { return Some(()) };
+    let why = refused_value(&given.name, given.value_or_set()).unwrap_or_default();
+    problems
+        .add_in(source, span(&given.at), format!("fio option `{}` is refused", printable(&given.written, 60)))
+        .help(why);
+    None
+}
+
+/// A job file in notes: as the experiment names it, without the folders of an absolute path.
+fn shown(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    printable(if path.starts_with('/') { name } else { path }, 80)
 }
 
 fn by_libaio(section: &Section) -> bool {
@@ -118,7 +188,7 @@ fn why_fio(path: &str, source: &Source, outside: &Outside<'_>) -> String {
     let line = outside.given.map(|given| format!(", line {}", source.line(given.at.start)));
     format!(
         "`{}` is performed by fio: the native engine does not know {} ([{}]{})",
-        printable(path, 80),
+        shown(path),
         outside.what,
         outside.section,
         line.unwrap_or_default()
@@ -149,7 +219,7 @@ fn span(at: &At) -> Span {
 fn sections(source: &Source, problems: &mut Problems<'_>) -> Option<Vec<Section>> {
     let file = job_file::read(&source.text);
     if let Some((at, wrong)) = file.wrong.first() {
-        // The other lines of a script are no options either.
+        // The other lines are no options either.
         refuse_line(source, at, *wrong, problems);
         if *wrong == Wrong::NoSection {
             return None;
@@ -179,12 +249,10 @@ fn sections(source: &Source, problems: &mut Problems<'_>) -> Option<Vec<Section>
 }
 
 fn refuse_line(source: &Source, at: &At, wrong: Wrong, problems: &mut Problems<'_>) {
-    let script = source.text.starts_with("#!") || source.text.contains("<<");
     let diagnostic = problems.add_in(source, span(at), wrong.to_string());
     match wrong {
-        Wrong::Head => diagnostic.expected("[name], or [global]; a name has no `$`, no backtick and no control character"),
-        Wrong::NoSection if script => diagnostic
-            .help("this looks like a shell script, which fio does not read either: save its job file, from `<<END` to `END`, as a file"),
+        Wrong::Head => diagnostic
+            .expected("[name], or [global]; a name has no `$`, no backtick and no control character"),
         Wrong::NoSection => diagnostic.expected("[global] or [name] first"),
         Wrong::Include => diagnostic.help("`include FILE`, with a file beside or below the job file"),
     };

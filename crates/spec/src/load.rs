@@ -6,6 +6,7 @@ use crate::limits::MAX_FILE_BYTES;
 use crate::parameter::Parameter;
 use crate::problems::Problems;
 use crate::source::{Source, Span};
+use crate::workload::NO_SIZE;
 use record::plan::Plan;
 use record::printable::Shown as _;
 use record::quantity::Bytes;
@@ -41,6 +42,17 @@ pub enum LoadError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+}
+
+impl LoadError {
+    /// Whether a job file leaves its sizes to the file or device, and the experiment gives no `size` beside it.
+    #[must_use]
+    pub fn lacks_size(&self) -> bool {
+        match self {
+            Self::Diagnostics(all) => all.list.iter().any(|one| one.message == NO_SIZE),
+            Self::MissingParameters(_) | Self::Io { .. } => false,
+        }
+    }
 }
 
 fn missing(parameters: &[Parameter]) -> String {

@@ -90,7 +90,7 @@ fn file(
     let text = if named {
         beside::text(&base_dir.join(&path), MAX_PROVISION_BYTES)
     } else {
-        Err("no name of a file".to_owned())
+        Err(beside::NoText::NoName)
     };
     let text = match text {
         Ok(text) => text,

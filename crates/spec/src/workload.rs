@@ -13,6 +13,9 @@ use record::quantity::Bytes;
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
 use std::path::Path;
 
+/// The message about a job file without sizes.
+pub(crate) const NO_SIZE: &str = "the job file does not say how much data its jobs need";
+
 /// The workload of one combination.
 pub(crate) fn instance(
     template: &Template<'_>,
@@ -117,7 +120,7 @@ fn job_file(
     };
     let asked = jobfile::Asked { node, path: &path, base_dir, engine, layout, scope, room };
     let file = jobfile::read(&asked, problems)?;
-    let JobFile { text, size_bytes, sets_time, engine, jobs } = file;
+    let JobFile { text, size_bytes, sets_time, engine, jobs, search } = file;
     if sets_time && jobs.is_empty() {
         problems.note(
             node.span,
@@ -140,12 +143,15 @@ fn job_file(
         (Some(room), _) => room,
         (None, _) => {
             problems
-                .add_missing(node.span, "the job file does not say how much data its jobs need")
+                .add_missing(node.span, NO_SIZE)
                 .expected(
                     "`size=...` (a size, no percentage) in every job, or `size: ...` here: the room of all its files together",
                 );
             return None;
         }
     };
-    Some((engine, Ask::JobFile { path, text, size_bytes, jobs }))
+    match search {
+        Some(options) => Some((engine, Ask::Options(options))),
+        None => Some((engine, Ask::JobFile { path, text, size_bytes, jobs })),
+    }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use diskproof_spec::{LoadError, Loaded, native_lacks, parse};
+use record::find::FindBy;
 use record::workload::{
     Ask, EngineKind, Layout, NamedJob, Options, RateProcess, Rw, SizeRange, SizeShare, SyncMode,
 };
@@ -84,6 +85,7 @@ fn each_option_of_the_subset_is_read_as_fio_reads_it() {
             Options { norandommap: true, random_distribution: "zipf:1.2".to_owned(), ..base() },
         ),
         ("norandommap=0", base()),
+        ("rate_iops=50\nio_submit_mode=offload", Options { rate_iops: Some(50), ..base() }),
         (
             "buffer_compress_percentage=50\ndedupe_percentage=10",
             Options { buffer_compress_percentage: 50, dedupe_percentage: 10, ..base() },
@@ -300,7 +302,8 @@ fn values_that_fio_refuses_are_refused_with_their_line() {
         ("verify=foo", "`verify` takes one of none"),
         ("size=lots", "size=lots is no size"),
         ("numjobs=0", "`numjobs` takes a whole number from 1 on"),
-        ("io_submit_mode=offload", "fio 3.33 often hangs at the end"),
+        ("io_submit_mode=offload\nnice=5", "fio 3.33 often hangs at the end"),
+        ("randseed==5", "write `randseed=5`"),
         ("mem=mmaphuge:/huge/x", "it would map another file"),
         ("buffer_pattern='/etc/passwd'", "write the pattern itself"),
         ("pi_act=1", "NVMe commands past the block layer"),
@@ -329,12 +332,6 @@ fn comments_and_names_are_as_fio_takes_them() {
     let (engine, jobs, notes) = taken(text, "");
     assert_eq!((engine, jobs.len()), (EngineKind::Native, 1), "{notes:?}");
     assert_eq!((jobs[0].name.as_str(), jobs[0].options.size_bytes), ("4k/rand", 1 << 20));
-    let script =
-        load("#!/bin/sh\nexport X=1\ncat >j <<END\n[a]\nsize=1m\nEND\n", "").unwrap_err().to_string();
-    assert!(
-        script.contains("looks like a shell script") && script.matches("mine.fio").count() == 1,
-        "{script}"
-    );
 }
 
 #[test]
@@ -403,4 +400,94 @@ fn included_files_lie_below_the_job_file_and_are_in_the_record() {
         let why = with_files(&files, "w: { fio: jobs/a.fio }").unwrap_err().to_string();
         assert!(why.contains("a.fio:3:1") && why.contains("`include`"), "{outside}: {why}");
     }
+}
+
+#[test]
+fn the_job_file_in_a_shell_script_is_read_with_the_scripts_lines() {
+    let script = "#!/bin/sh\nJ=/tmp/j\nDEPTH=4\nOPTS=\"$J --ioengine=io_uring\"\ncat >$J <<END\n[a]\nrw=randread\nsize=1m\n\
+                  iodepth=$DEPTH\nEND\nfio $OPTS\n";
+    let loaded = load(script, "").unwrap();
+    let Ask::JobFile { text, jobs, .. } = &loaded.plan.cells[0].workload.ask else { panic!("no job file") };
+    assert_eq!(text, "[global]\nioengine=io_uring\n\n\n\n[a]\nrw=randread\nsize=1m\niodepth=4\n");
+    assert_eq!((jobs[0].options.ioengine.as_str(), jobs[0].options.iodepth), ("io_uring", 4));
+    let note = "its job file, from line 6 on, is read, with `--ioengine=io_uring` of the script's command line as defaults, with DEPTH=4";
+    assert!(loaded.notes.iter().any(|said| said.contains(note)), "{:?}", loaded.notes);
+    for (text, said, line) in [
+        (script.replace("rw=randread", "rw=rnadread"), "did you mean `randread`?", 7),
+        (script.replace("$DEPTH", "$(nproc)"), "only a shell can tell `$(nproc)`", 9),
+        (script.replace("DEPTH=4", "DEPTH=$1"), "`$DEPTH` has no value", 9),
+        (script.replace(" --io", " --section=a --io"), "hands fio `--section=a` beside the job file", 4),
+        ("#!/bin/sh\nfio --name=a --rw=read\n".to_owned(), "a shell script without a job file", 1),
+    ] {
+        let why = load(&text, "").unwrap_err().to_string();
+        assert!(why.contains(said) && why.contains(&format!("mine.fio:{line}:")), "{why}");
+    }
+}
+
+#[test]
+fn a_parameter_fills_the_arithmetic_of_a_script() {
+    let file = [("jobs/a.sh", "#!/bin/sh\nfio - <<E\n[a]\nsize=$((DEPTH*1048576/2))\nE\n")];
+    let loaded = with_files(&file, "w: { fio: jobs/a.sh }").unwrap();
+    assert_eq!(text_of(&loaded, 0), "[a]\nsize=4194304\n");
+}
+
+/// Returns the options and the engine of the search that a job file becomes.
+fn search(job_file: &str, more: &str) -> (Options, EngineKind, Vec<String>) {
+    let loaded = load(job_file, more).unwrap_or_else(|error| panic!("{job_file}\n{error}"));
+    let workload = loaded.plan.cells.into_iter().next().unwrap().workload;
+    let Ask::Options(options) = workload.ask else { panic!("no search") };
+    (options, workload.engine, loaded.notes)
+}
+
+#[test]
+fn a_latency_target_becomes_a_search_for_the_depth() {
+    let text = "[a]\nfilename=/dev/sda\nrw=randrw\nbs=8k\ndirect=1\nioengine=libaio\niodepth=64\nruntime=60\n\
+                latency_target=2500\nlatency_window=5s\nlatency_percentile=99\n";
+    let (options, engine, notes) = search(text, ", size: 64m");
+    let find = options.find.clone().unwrap();
+    assert_eq!((find.most.as_str(), find.by, find.from, find.to), ("iops", FindBy::Iodepth, 1, 64));
+    let limits: Vec<(&str, f64)> =
+        find.limits.iter().map(|limit| (limit.of.as_str(), limit.at_most)).collect();
+    assert_eq!(limits, [("read_lat_p99", 2500.0), ("write_lat_p99", 2500.0)]);
+    assert_eq!((engine, options.size_bytes, options.bs_bytes), (EngineKind::Native, 64 << 20, 8192));
+    assert_eq!(
+        (options.filename.as_deref(), options.time_based, options.runtime_ms),
+        (Some("dev_sda"), true, None)
+    );
+    let note = "becomes a search: most iops while read_lat_p99 <= 2500us and write_lat_p99 <= 2500us, by iodepth from 1 to 64";
+    assert!(
+        notes.iter().any(|said| said.contains(note) && said.contains("`latency_window`, `runtime`")),
+        "{notes:?}"
+    );
+
+    let (options, engine, notes) =
+        search(&format!("{text}random_generator=lfsr\nlatency_percentile=100\n"), ", size: 64m");
+    assert_eq!((engine, options.ioengine.as_str()), (EngineKind::Fio, "libaio"));
+    assert_eq!(options.other.get("random_generator").map(String::as_str), Some("lfsr"));
+    assert_eq!(options.find.unwrap().limits[0].of, "read_lat_p999");
+    assert!(
+        notes.iter().any(|said| said.contains("the record has percentiles up to the 99.9th")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn what_no_search_can_do_is_refused_with_its_line() {
+    let with =
+        |more: &str| format!("[a]\nsize=1m\nioengine=io_uring\niodepth=8\nlatency_target=10ms\n{more}");
+    for (text, said, line) in [
+        (with("[b]\nsize=1m\n"), "with several jobs", 5),
+        (with("latency_percentile=95\n"), "no such percentile", 6),
+        (with("loops=2\n"), "a search does not know `loops=2` (in [a])", 6),
+        (with("iodepth=1\n"), "one I/O at a time", 5),
+        (with("latency_target=soon\n"), "`latency_target=soon` is no time", 6),
+        (with("filename=x:y\n"), "with several files", 6),
+    ] {
+        let why = load(&text, "").unwrap_err().to_string();
+        assert!(why.contains(said) && why.contains(&format!("mine.fio:{line}:1")), "{why}");
+    }
+    let open = load("[a]\nioengine=io_uring\niodepth=8\nlatency_target=10ms\n", "").unwrap_err();
+    assert!(open.lacks_size(), "{open}");
+    let (engine, _, _) = taken("[a]\nsize=1m\nlatency_target=0\n", "");
+    assert_eq!(engine, EngineKind::Fio, "no target, no search");
 }

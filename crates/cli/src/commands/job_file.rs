@@ -1,7 +1,7 @@
 //! An experiment made of a fio job file and a place: `run my.fio --on DIR|DISK`, `new --from my.fio`.
 
 use crate::exit::Failure;
-use record::job_file::{Wrong, read, variables};
+use record::job_file::{JobFile, Placed, Wrong, effective, is_script, read, resolve, seconds, variables};
 use record::printable::Shown as _;
 use record::quantity::Bytes;
 use rustix::fs::statvfs;
@@ -14,6 +14,12 @@ use std::path::{Path, PathBuf};
 const ROOM_BYTES: u64 = 1 << 30;
 /// In a directory they get at most one part in this many of the free space.
 const SHARE_OF_FREE: u64 = 4;
+
+/// A queue shows itself in trials of so many times the limit of a latency.
+const LIMITS_PER_TRIAL: f64 = 200.0;
+/// The shortest and the longest trials of a search, in seconds.
+const SHORTEST_SEARCHED: f64 = 10.0;
+const LONGEST_SEARCHED: f64 = 3600.0;
 
 /// The name of the experiment that nobody wrote, in messages.
 const MADE: &str = "(made of the job file)";
@@ -95,7 +101,7 @@ fn of_place(
         return Ok((told(parse(Some(size))??), None));
     }
     match parse(None)? {
-        Err(LoadError::Diagnostics(_)) => {}
+        Err(error) if error.lacks_size() => {}
         other => return Ok((told(other?), None)),
     }
     let room = room(place)?;
@@ -144,7 +150,7 @@ impl From<Failure> for Refused {
 /// # Errors
 /// A path can't stand in an experiment, or the job file can't be read.
 pub(super) fn yaml(file: &Path, fio: &str, place: &Place, size: Option<&str>) -> Result<String, Failure> {
-    let text = std::fs::read_to_string(file).map_err(|e| Failure::input(format!("{}: {e}", file.shown())))?;
+    let text = text(file)?;
     let name = name(file);
     let mut out = format!(
         "experiment: {name}\nquestion: What does the storage do for the job file {}?\n",
@@ -154,9 +160,7 @@ pub(super) fn yaml(file: &Path, fio: &str, place: &Place, size: Option<&str>) ->
     if *place == Place::Asked {
         parameters.push_str("  dir: { help: \"a directory on the storage in question\" }\n");
     }
-    // The words of a shell script are no variables: its first line is refused below.
-    let script = read(&text).wrong.iter().any(|(_, wrong)| *wrong == Wrong::NoSection);
-    for variable in if script { BTreeSet::new() } else { variables(&text) } {
+    for variable in needed_variables(&text) {
         // Writing to a String can't fail.
         let _ = writeln!(parameters, "  {variable}: {{ help: \"fills ${{{variable}}} in the job file\" }}");
     }
@@ -174,19 +178,74 @@ pub(super) fn yaml(file: &Path, fio: &str, place: &Place, size: Option<&str>) ->
         Place::Asked => ("{ directory: \"{dir}\" }".to_owned(), "directory"),
     };
     let size = size.map(|size| format!(", size: {size}")).unwrap_or_default();
+    let measure = measure(&text);
     let _ = write!(
         out,
         "\nvolumes:\n  here: {volume}\n\n# Nothing is built: the job runs on the volume itself.\nstacks:\n  {stack}: {{ on: here }}\n\n\
-         workloads:\n  {name}: {{ fio: {}{size} }}\n\n# The job file's own times count where it has them.\nmeasure: {{ trial: 10s, ramp: 0s, rounds: 3 }}\n",
+         workloads:\n  {name}: {{ fio: {}{size} }}\n\n{measure}\n",
         quoted(fio)?
     );
     Ok(out)
 }
 
-/// Whether an experiment that asks for its directory has no error. A variable without a value leaves that open.
-pub(super) fn is_whole(yaml: &str, folder: &Path) -> bool {
-    let any = BTreeMap::from([("dir".to_owned(), "/".to_owned())]);
-    !matches!(spec::parse(yaml, MADE, folder, &any), Err(LoadError::Diagnostics(_)))
+/// The variables of a job file, or of the job file in a script, as arguments to be filled in: ` --set BS=VALUE`.
+///
+/// # Errors
+/// The job file can't be read.
+pub(super) fn variables_to_set(file: &Path) -> Result<String, Failure> {
+    let names = needed_variables(&text(file)?);
+    Ok(names.iter().map(|name| format!(" --set {name}=VALUE")).collect())
+}
+
+/// The variables of a job file, or of the job file in a script.
+fn needed_variables(text: &str) -> BTreeSet<String> {
+    // What is neither has none: its first line is refused when it is read.
+    let neither = !is_script(text) && read(text).wrong.iter().any(|(_, wrong)| *wrong == Wrong::NoSection);
+    if neither { BTreeSet::new() } else { variables(text) }
+}
+
+/// How long trials are and how many there are: one that asks for a search has as many as the search takes.
+fn measure(text: &str) -> String {
+    let limit = read(text).sections.iter().flat_map(|section| &section.options).find_map(|given| {
+        let value =
+            Some(given.value_or_set()).filter(|value| given.name == "latency_target" && *value != "0")?;
+        // fio's number without a unit is in microseconds.
+        value.parse::<f64>().map(|us| us / 1e6).ok().or_else(|| seconds(value))
+    });
+    match limit {
+        None => "# The job file's own times count where it has them.\nmeasure: { trial: 10s, ramp: 0s, rounds: 3 }".to_owned(),
+        Some(limit) => {
+            let trial = (limit * LIMITS_PER_TRIAL).ceil().clamp(SHORTEST_SEARCHED, LONGEST_SEARCHED);
+            format!(
+                "# Trials of a search are at least {LIMITS_PER_TRIAL} times as long as the limit of the latency; it ends by itself.\n\
+                 measure: {{ trial: {trial}s, ramp: 0s }}"
+            )
+        }
+    }
+}
+
+/// Whether an experiment around a job file must say how much room its files get. `file` is the job file.
+///
+/// # Errors
+/// The job file can't be read.
+pub(super) fn needs_size(yaml: &str, folder: &Path, file: &Path) -> Result<bool, Failure> {
+    let text = text(file)?;
+    let JobFile { sections, wrong } = read(&text);
+    if wrong.iter().any(|(_, wrong)| *wrong == Wrong::Include) {
+        let mut any: BTreeMap<String, String> =
+            needed_variables(&text).into_iter().map(|name| (name, "1".to_owned())).collect();
+        // Some directory: the experiment is only read.
+        any.insert("dir".to_owned(), "/srv".to_owned());
+        return Ok(spec::parse(yaml, MADE, folder, &any).is_err_and(|error| error.lacks_size()));
+    }
+    // A size that a variable says is one.
+    let placed: Vec<Placed> =
+        effective(&sections).filter_map(|(section, options)| Placed::of(section, &options).ok()).collect();
+    Ok(resolve(&placed, None).is_err())
+}
+
+fn text(file: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(file).map_err(|e| Failure::input(format!("{}: {e}", file.shown())))
 }
 
 /// Returns a text as a YAML string in which nothing is filled in.
@@ -303,6 +362,34 @@ mod tests {
         let (loaded, _) = load(&file, &here(&dir), None, &set).unwrap();
         let Ask::JobFile { text, .. } = &loaded.plan.cells[0].workload.ask else { panic!("no job file") };
         assert!(text.contains("bs=16k"), "{text}");
+    }
+
+    #[test]
+    fn an_experiment_around_a_job_file_says_a_size_only_where_the_file_leaves_it_open() {
+        for (text, needed) in [
+            ("[a]\nsize=8m\n", false),
+            ("[a]\nfilename=/dev/sda\n", true),
+            ("[a]\nsize=${SIZE}\n", false),
+            ("[a]\nbs=${BS}\n", true),
+            ("[a]\nsize=50%\n", true),
+            ("[a]\nsize=8m\nrw=rnadread\n", false),
+            ("#!/bin/sh\nfio - <<E\n[a]\nsize=$((MEM/2))\nE\n", false),
+        ] {
+            let (dir, file) = job_file(text);
+            let made = yaml(&file, "My Job.fio", &Place::Asked, None).unwrap();
+            assert_eq!(super::needs_size(&made, dir.path(), &file).unwrap(), needed, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_search_has_trials_as_long_as_its_limit_asks_for_and_no_number_of_rounds() {
+        let measure = |text: &str| super::measure(text).lines().last().unwrap().to_owned();
+        assert_eq!(
+            measure("[a]\nsize=8m\nlatency_target=0\n"),
+            "measure: { trial: 10s, ramp: 0s, rounds: 3 }"
+        );
+        assert_eq!(measure("[a]\nlatency_target=500000\n"), "measure: { trial: 100s, ramp: 0s }");
+        assert_eq!(measure("[a]\nlatency_target=10ms\n"), "measure: { trial: 10s, ramp: 0s }");
     }
 
     #[test]

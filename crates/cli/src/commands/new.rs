@@ -15,8 +15,11 @@ const DISKS: &str = include_str!("../../templates/disks.yaml");
 
 pub(crate) fn new(args: &New) -> Result<Exit, Failure> {
     let (text, set) = match &args.from {
-        Some(from) => (around(from, args.file.as_deref())?, " --set dir=DIR"),
-        None => (template(args.kind).to_owned(), ""),
+        Some(from) => {
+            let set = format!(" --set dir=DIR{}", job_file::variables_to_set(from)?);
+            (around(from, args.file.as_deref())?, set)
+        }
+        None => (template(args.kind).to_owned(), String::new()),
     };
     match &args.file {
         None => output::own(&text)?,
@@ -38,14 +41,10 @@ fn around(from: &Path, file: Option<&Path>) -> Result<String, Failure> {
     };
     let fio =
         named.to_str().ok_or_else(|| Failure::input(format!("{}: this path is not UTF-8", named.shown())))?;
-    let loads = |size| {
-        let text = job_file::yaml(from, fio, &Place::Asked, size)?;
-        Ok((job_file::is_whole(&text, &folder), text))
-    };
-    match loads(None)? {
-        (true, text) => Ok(text),
-        // Without a size in the job file, the experiment says how much room its files get.
-        (false, _) => loads(Some("1g")).map(|(_, text)| text),
+    let text = job_file::yaml(from, fio, &Place::Asked, None)?;
+    match job_file::needs_size(&text, &folder, from)? {
+        true => job_file::yaml(from, fio, &Place::Asked, Some("1g")),
+        false => Ok(text),
     }
 }
 

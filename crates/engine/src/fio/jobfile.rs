@@ -1,13 +1,13 @@
 //! Writes a job file from a workload's options, including every default that matters, so that the record shows it.
 
 use super::exact::LOG_PREFIX;
-use super::forbidden;
+use super::forbidden::{self, Forbidden};
 use super::ini::{Ini, Section, escape};
 use super::times::Times;
 use super::{mixed, verify};
 use crate::contract::Job;
 use crate::native::random::SplitMix;
-use crate::regions::{Region, of_options};
+use crate::regions::{PlaceError, Region, of_options};
 use record::effective::FLUSHING_ENDS;
 use record::fio_option::KEYS;
 use record::workload::Options;
@@ -57,20 +57,20 @@ pub(super) fn times(job: &Job<'_>, options: &Options) -> Option<Times> {
 }
 
 /// The regions of a workload's identical jobs, job by job.
-pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Vec<Region>>, String> {
+pub(crate) fn regions(job: &Job<'_>, options: &Options) -> Result<Vec<Vec<Region>>, PlaceError> {
     of_options(job.ground.place(), options)
 }
 
 /// The job file that performs a workload.
 ///
 /// # Errors
-/// When an option would make fio leave the device or file system under test; the error is the reason as text.
-pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> Result<Ini, String> {
+/// When an option would make fio leave the device or file system under test.
+pub(crate) fn render(job: &Job<'_>, options: &Options, jobs: &[Vec<Region>]) -> Result<Ini, Forbidden> {
     if let Some(why) = forbidden::ioengine(&options.ioengine) {
         return Err(why);
     }
     if let Some(c) = forbidden::unsafe_text(&options.random_distribution) {
-        return Err(format!("random_distribution can't hold {c:?}"));
+        return Err(Forbidden::Distribution { c });
     }
     let mut global = Section::new("global");
     tell(&mut global, options, |_| true);

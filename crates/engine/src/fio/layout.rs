@@ -52,11 +52,11 @@ pub(super) fn prepare(job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError> {
 
 /// Lays out for a workload's options.
 fn lay_out(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError> {
-    let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
     if let Some(reason) = limits::refusal(options, job.workload.layout, job.ground.place()) {
-        return Err(refused(reason));
+        return Err(job.refused(&reason));
     }
-    let regions = distinct(&jobfile::regions(job, options).map_err(refused)?);
+    let regions = jobfile::regions(job, options).map_err(|why| job.refused(&why))?;
+    let regions = distinct(&regions);
     let block = regions.first().is_some_and(|r| r.block);
     check_device(&regions)?;
     if !block {
@@ -75,8 +75,7 @@ fn lay_out(job: &Job<'_>, options: &Options) -> Result<Vec<PathBuf>, EngineError
 
 /// Lays out for a user's own job file: fio itself knows the files and sizes of its jobs.
 fn lay_out_for(job: &Job<'_>, text: &str, size_bytes: u64) -> Result<Vec<PathBuf>, EngineError> {
-    let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
-    let file = userfile::rewrite(job, text, size_bytes).map_err(refused)?;
+    let file = userfile::rewrite(job, text, size_bytes).map_err(|why| job.refused(&why))?;
     parsed(job, &file.run)?;
     let directory = match job.ground.place() {
         Place::Block(device) => {
@@ -89,9 +88,10 @@ fn lay_out_for(job: &Job<'_>, text: &str, size_bytes: u64) -> Result<Vec<PathBuf
     let free = free_bytes(directory)?;
     if file.needed_bytes > free {
         let (needed, free) = (Bytes(file.needed_bytes), Bytes(free));
-        return Err(refused(format!(
+        let why = format!(
             "the files of the job file take {needed}, and {free} are free in the file system under test"
-        )));
+        );
+        return Err(job.refused(&why));
     }
     write(job, &file.layout, file.needed_bytes)?;
     let paths = check_user_files(job, &file)?;

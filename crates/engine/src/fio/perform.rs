@@ -19,6 +19,7 @@ use record::trial::{Departure, EngineOutput, ErrorCount, Phase, Totals, Window};
 use record::workload::Ask;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
 
@@ -184,13 +185,13 @@ fn remove_logs(job: &Job<'_>, jobs: u32) -> Result<(), EngineError> {
 
 /// Prepares the job file of a trial.
 fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
-    let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
+    let refused = |why: &dyn Display| job.refused(why);
     match &job.workload.ask {
         Ask::Options(options) => {
             if let Some(reason) = limits::refusal(options, job.workload.layout, job.ground.place()) {
-                return Err(refused(reason));
+                return Err(refused(&reason));
             }
-            let regions = jobfile::regions(job, options).map_err(refused)?;
+            let regions = jobfile::regions(job, options).map_err(|why| refused(&why))?;
             data::check_in_place(&distinct(&regions))?;
             remove_logs(job, options.numjobs)?;
             let (ramp, trial) = jobfile::spans(job, options);
@@ -201,16 +202,16 @@ fn ready(job: &Job<'_>) -> Result<Ready, EngineError> {
                 None => Counting::Totals(BTreeMap::new(), Vec::new()),
             };
             Ok(Ready {
-                ini: jobfile::render(job, options, &regions).map_err(refused)?,
+                ini: jobfile::render(job, options, &regions).map_err(|why| refused(&why))?,
                 shared_files: options.filename.is_some() && options.numjobs > 1,
                 counting,
                 expected_seconds: expected.as_secs_f64(),
                 patience_seconds: patience_seconds(expected.as_secs_f64(), bytes),
             })
         }
-        Ask::Copy(_) | Ask::Bonnie(_) => Err(refused("fio performs I/O by options".to_owned())),
+        Ask::Copy(_) | Ask::Bonnie(_) => Err(refused(&"fio performs I/O by options")),
         Ask::JobFile { text, size_bytes, .. } => {
-            let file = userfile::rewrite(job, text, *size_bytes).map_err(refused)?;
+            let file = userfile::rewrite(job, text, *size_bytes).map_err(|why| refused(&why))?;
             layout::check_user_files(job, &file)?;
             Ok(Ready {
                 ini: file.run,

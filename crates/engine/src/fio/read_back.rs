@@ -46,8 +46,7 @@ pub(super) fn check_content(
     let jobs = reading.report.iter().flat_map(|report| &report.jobs).filter(|_| !options.rw.writes());
     let mut bytes = jobs.filter_map(|j| j.read.as_ref()?.bytes).sum::<u64>();
     if errors.iter().all(verify::is_content) {
-        let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
-        let regions = distinct(&jobfile::regions(job, options).map_err(refused)?);
+        let regions = distinct(&jobfile::regions(job, options).map_err(|why| job.refused(&why))?);
         let back = read_back(job, options, &regions, &mut found)?;
         bytes = bytes.saturating_add(back.bytes);
         errors.extend(back.errors);

@@ -17,7 +17,11 @@ use std::collections::BTreeMap;
 
 mod block;
 mod directory;
+mod draft;
+mod error;
 mod laid_out;
+
+pub use error::UserFileError;
 
 /// Options that name places; they are replaced.
 const PLACES: &[&str] = &["directory", "filename", "filename_format", "unique_filename"];
@@ -62,12 +66,12 @@ struct Sized<'a> {
 /// Rewrites a job file for a device or file system under test. `size_bytes` are for the files without a size in the job file.
 ///
 /// # Errors
-/// The reason as text: what can't be parsed, or what would make fio leave the device or file system.
-pub(super) fn rewrite(job: &Job<'_>, text: &str, size_bytes: u64) -> Result<Rewritten, String> {
+/// What can't be parsed, or what would make fio leave the device or file system.
+pub(super) fn rewrite(job: &Job<'_>, text: &str, size_bytes: u64) -> Result<Rewritten, UserFileError> {
     let place = job.ground.place();
     let room = match place {
         Place::Directory(_) => size_bytes,
-        Place::Block(device) => device_bytes(device).map_err(|error| error.to_string())?.min(size_bytes),
+        Place::Block(device) => device_bytes(device).map_err(Box::new)?.min(size_bytes),
     };
     for_place(text, place, room, Trial { seconds: job.trial_seconds, seed: job.seed })
 }
@@ -75,8 +79,13 @@ pub(super) fn rewrite(job: &Job<'_>, text: &str, size_bytes: u64) -> Result<Rewr
 /// The job file as fio gets it in a trial of `trial_seconds`, for a place that need not exist. A trial has a seed of its own.
 ///
 /// # Errors
-/// The reason as text: what fio can't do there, or what would make fio leave the device or file system.
-pub fn as_run(text: &str, place: &Place, size_bytes: u64, trial_seconds: f64) -> Result<String, String> {
+/// What fio can't do there, or what would make fio leave the device or file system.
+pub fn as_run(
+    text: &str,
+    place: &Place,
+    size_bytes: u64,
+    trial_seconds: f64,
+) -> Result<String, UserFileError> {
     let trial = Trial { seconds: trial_seconds, seed: 0 };
     Ok(for_place(text, place, size_bytes, trial)?.run.to_string())
 }
@@ -88,10 +97,10 @@ struct Trial {
     seed: u64,
 }
 
-fn for_place(text: &str, place: &Place, room: u64, trial: Trial) -> Result<Rewritten, String> {
+fn for_place(text: &str, place: &Place, room: u64, trial: Trial) -> Result<Rewritten, UserFileError> {
     let jobs = jobs(text)?;
     if jobs.is_empty() {
-        return Err("the job file has no job section".to_owned());
+        return Err(UserFileError::NoJob);
     }
     let sized = sized(&jobs, room)?;
     let mut rewritten = match place {
@@ -113,14 +122,15 @@ fn for_place(text: &str, place: &Place, room: u64, trial: Trial) -> Result<Rewri
 }
 
 /// Refuses what fio can't do of a job there.
-fn fits(job: &UserJob, on: On) -> Result<(), String> {
+fn fits(job: &UserJob, on: On) -> Result<(), UserFileError> {
     let [on_files, on_device] = &job.unfit;
     let why = if on == On::Files { on_files } else { on_device };
-    why.as_ref().map_or(Ok(()), |why| Err(format!("section [{}]: {why}", job.section.name)))
+    let unfit = |why: &String| UserFileError::Unfit { section: job.section.name.clone(), why: why.clone() };
+    why.as_ref().map_or(Ok(()), |why| Err(unfit(why)))
 }
 
 /// The jobs, each with the part of its files that it uses.
-fn sized(jobs: &[UserJob], room: u64) -> Result<Vec<Sized<'_>>, String> {
+fn sized(jobs: &[UserJob], room: u64) -> Result<Vec<Sized<'_>>, UserFileError> {
     let placed: Vec<Placed> = jobs.iter().map(|job| job.placed.clone()).collect();
     let (rooms, _) = resolve(&placed, Some(room))?;
     Ok(jobs.iter().zip(rooms).map(|(job, room)| Sized { job, room }).collect())
@@ -142,11 +152,11 @@ fn head(layout: bool) -> Section {
 }
 
 /// Every job section with the global sections before it merged in, without the options that we set.
-fn jobs(text: &str) -> Result<Vec<UserJob>, String> {
+fn jobs(text: &str) -> Result<Vec<UserJob>, UserFileError> {
     let file = job_file::read(text);
     if let Some((at, wrong)) = file.wrong.first() {
         let line = text.get(..at.start).unwrap_or_default().matches('\n').count() + 1;
-        return Err(format!("line {line}: {wrong}"));
+        return Err(UserFileError::Line { line, wrong: *wrong });
     }
     file.sections.iter().try_for_each(check)?;
     let found: Vec<_> = effective(&file.sections).collect();
@@ -158,14 +168,14 @@ fn jobs(text: &str) -> Result<Vec<UserJob>, String> {
 }
 
 /// Refuses options that would make fio leave the device or file system under test.
-fn check(section: &job_file::Section) -> Result<(), String> {
+fn check(section: &job_file::Section) -> Result<(), UserFileError> {
     if let Some(c) = forbidden::unsafe_text(&section.name) {
-        return Err(format!("the section name {:?} can't hold {c:?}", section.name));
+        return Err(UserFileError::SectionName { name: section.name.clone(), c });
     }
     for given in section.options.iter().filter(|given| !is_ours(&given.name)) {
         let value = given.value.as_deref().unwrap_or_default();
         if let Some(why) = forbidden::reason(&given.name, value) {
-            return Err(format!("section [{}]: {why}", section.name));
+            return Err(UserFileError::Forbidden { section: section.name.clone(), why });
         }
     }
     Ok(())
@@ -177,9 +187,12 @@ fn is_ours(name: &str) -> bool {
     set || PLACES.contains(&name)
 }
 
-fn user_job((section, options): (&job_file::Section, InForce<'_>), phase: usize) -> Result<UserJob, String> {
-    let placed =
-        Placed::of(section, &options).map_err(|(_, why)| format!("section [{}]: {why}", section.name))?;
+fn user_job(
+    (section, options): (&job_file::Section, InForce<'_>),
+    phase: usize,
+) -> Result<UserJob, UserFileError> {
+    let placed = Placed::of(section, &options)
+        .map_err(|why| UserFileError::Unfit { section: section.name.clone(), why: why.to_string() })?;
     let untimed = is_untimed(&options);
     let unfit = [On::Files, On::Device].map(|on| unfit(&options, &placed, on).map(|(_, why)| why));
     let mut effective = Section::new(&section.name);

@@ -212,7 +212,10 @@ fn task(hole: &Hole, direct: bool, each: Duration, seed: u32) -> Result<Task, En
         size_bytes: FILE_BYTES,
         block_device: false,
     };
-    let refused = |reason| EngineError::Refused { workload: "ceiling".to_owned(), reason };
+    let refused = |why: subset::TaskError| EngineError::Refused {
+        workload: "ceiling".to_owned(),
+        reason: why.to_string(),
+    };
     Ok(Task {
         jobs: vec![subset::of_options("ceiling", &options, Layout::Hole, vec![place]).map_err(refused)?],
         invalidate: false,

@@ -4,6 +4,18 @@ use super::permutation::Scatter;
 use super::random::Random;
 use super::zones::{self, Zone};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A distribution that native doesn't support; each with fio's text of it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum DistributionError {
+    #[error("random_distribution={0}")]
+    Unknown(String),
+    #[error("random_distribution={0} with a centre")]
+    Centre(String),
+    #[error("random_distribution={0}, whose parameter is out of range")]
+    OutOfRange(String),
+}
 
 /// A distribution and its parameter, with fio's meaning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,13 +37,14 @@ impl Distribution {
     /// Parses fio's notation.
     ///
     /// # Errors
-    /// The reason as text: what native doesn't support.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// What native doesn't support.
+    pub(crate) fn parse(text: &str) -> Result<Self, DistributionError> {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        let unknown = || DistributionError::Unknown(text.to_owned());
         let number = |default: f64| match rest {
             "" => Ok(default),
-            _ if rest.contains(':') => Err(format!("random_distribution={text} with a centre")),
-            _ => rest.parse().map_err(|_| format!("random_distribution={text}")),
+            _ if rest.contains(':') => Err(DistributionError::Centre(text.to_owned())),
+            _ => rest.parse().map_err(|_| unknown()),
         };
         // fio's defaults (options.c): 1.1, 0.2; normal has none.
         match kind {
@@ -41,19 +54,19 @@ impl Distribution {
             "normal" if !rest.is_empty() => {
                 number(0.0).and_then(|d| in_range(text, d, 0.0..100.1).map(Self::Normal))
             }
-            "zoned" | "zoned_abs" => zones::parse(rest, kind == "zoned_abs")
-                .map(Self::Zoned)
-                .ok_or_else(|| format!("random_distribution={text}")),
-            _ => Err(format!("random_distribution={text}")),
+            "zoned" | "zoned_abs" => {
+                zones::parse(rest, kind == "zoned_abs").map(Self::Zoned).ok_or_else(unknown)
+            }
+            _ => Err(unknown()),
         }
     }
 }
 
-fn in_range(text: &str, value: f64, range: std::ops::Range<f64>) -> Result<f64, String> {
+fn in_range(text: &str, value: f64, range: std::ops::Range<f64>) -> Result<f64, DistributionError> {
     if value > range.start && value < range.end {
         Ok(value)
     } else {
-        Err(format!("random_distribution={text}, whose parameter is out of range"))
+        Err(DistributionError::OutOfRange(text.to_owned()))
     }
 }
 

@@ -101,8 +101,7 @@ impl Engine for NativeEngine {
 }
 
 fn check(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, EngineError> {
-    let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
-    subset::task(job, members).map_err(refused)
+    subset::task(job, members).map_err(|why| job.refused(&why))
 }
 
 fn expected(task: &Task) -> Duration {

@@ -17,29 +17,29 @@ pub(crate) struct Member<'a> {
 /// # Errors
 /// When there are none that native supports, or they don't fit the device or file system under test.
 pub(crate) fn members<'a>(job: &Job<'a>) -> Result<Vec<Member<'a>>, EngineError> {
-    let refused = |reason| EngineError::Refused { workload: job.workload.name.clone(), reason };
     match &job.workload.ask {
         Ask::Options(options) => {
-            let regions = of_options(job.ground.place(), options).map_err(refused)?;
+            let regions = of_options(job.ground.place(), options).map_err(|why| job.refused(&why))?;
             let member = |(number, regions)| Member { name: format!("job{number}"), options, regions };
             Ok((0_u32..).zip(regions).map(member).collect())
         }
-        Ask::JobFile { path, jobs, .. } if jobs.is_empty() => Err(refused(format!(
+        Ask::JobFile { path, jobs, .. } if jobs.is_empty() => Err(job.refused(&format!(
             "the native engine doesn't know all that the job file {path} asks for; use engine: fio"
         ))),
-        Ask::JobFile { jobs, .. } => of_sections(job, jobs).map_err(refused),
-        Ask::Copy(_) | Ask::Bonnie(_) => Err(refused("the native engine performs I/O by options".to_owned())),
+        Ask::JobFile { jobs, .. } => of_sections(job, jobs),
+        Ask::Copy(_) | Ask::Bonnie(_) => Err(job.refused(&"the native engine performs I/O by options")),
     }
 }
 
-fn of_sections<'a>(job: &Job<'a>, sections: &'a [NamedJob]) -> Result<Vec<Member<'a>>, String> {
+fn of_sections<'a>(job: &Job<'a>, sections: &'a [NamedJob]) -> Result<Vec<Member<'a>>, EngineError> {
     let mut spans = Spans::new(job.ground.place());
     let mut members: Vec<Member<'a>> = Vec::new();
     for NamedJob { name, options } in sections {
         for clone in 0..options.numjobs.max(1) {
             // The number comes first, so that no two names are equal, whatever the sections' names are.
             let file = format!("{}.{}", members.len(), plain(name));
-            let regions = spans.job(&file, options).map_err(|why| format!("[{name}]: {why}"))?;
+            let regions =
+                spans.job(&file, options).map_err(|why| job.refused(&format!("[{name}]: {why}")))?;
             let name = if options.numjobs > 1 { format!("{name}.{clone}") } else { name.clone() };
             members.push(Member { name, options, regions });
         }

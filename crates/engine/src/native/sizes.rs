@@ -3,9 +3,23 @@
 use super::random::Random;
 use record::workload::{Options, SizeRange, SizeShare};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 /// The draws that don't fit before the smallest size is used.
 const TRIES: usize = 64;
+
+/// Block sizes that can't be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(crate) enum SizesError {
+    #[error("a block size of {0} bytes can't be")]
+    Bytes(u64),
+    #[error("bsrange and bssplit exclude each other")]
+    RangeAndSplit,
+    #[error("bsrange: {high} is no multiple of {low}")]
+    NoMultiple { low: u32, high: u32 },
+    #[error("the shares of bssplit add up to {0}, not to 100")]
+    Shares(u32),
+}
 
 /// The sizes of a job's I/Os, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,30 +40,25 @@ pub(crate) enum Sizes {
 
 impl Sizes {
     /// # Errors
-    /// The reason as text: invalid sizes.
-    pub(crate) fn new(options: &Options) -> Result<Self, String> {
-        let bytes = |n: u64| {
-            u32::try_from(n)
-                .ok()
-                .filter(|n| *n > 0)
-                .ok_or_else(|| format!("a block size of {n} bytes can't be"))
-        };
+    /// Invalid sizes.
+    pub(crate) fn new(options: &Options) -> Result<Self, SizesError> {
+        let bytes = |n: u64| u32::try_from(n).ok().filter(|n| *n > 0).ok_or(SizesError::Bytes(n));
         match (&options.bsrange, options.bssplit.as_slice()) {
-            (Some(_), [_, ..]) => Err("bsrange and bssplit exclude each other".to_owned()),
+            (Some(_), [_, ..]) => Err(SizesError::RangeAndSplit),
             (Some(SizeRange { low_bytes, high_bytes }), []) => {
                 let (low, high) = (bytes(*low_bytes)?, bytes(*high_bytes)?);
                 if high < low || !high.is_multiple_of(low) {
-                    return Err(format!("bsrange: {high} is no multiple of {low}"));
+                    return Err(SizesError::NoMultiple { low, high });
                 }
                 Ok(if low == high { Self::One(low) } else { Self::Range { low, high } })
             }
             (None, []) => bytes(options.bs_bytes).map(Self::One),
             (None, shares) => {
                 let share = |s: &SizeShare| Ok((bytes(s.bs_bytes)?, s.percent));
-                let shares = shares.iter().map(share).collect::<Result<Vec<_>, String>>()?;
+                let shares = shares.iter().map(share).collect::<Result<Vec<_>, SizesError>>()?;
                 match shares.iter().map(|(_, percent)| u32::from(*percent)).sum() {
                     100 => Ok(Self::Split(shares)),
-                    other => Err(format!("the shares of bssplit add up to {other}, not to 100")),
+                    other => Err(SizesError::Shares(other)),
                 }
             }
         }
@@ -161,7 +170,7 @@ mod tests {
             ..plain.clone()
         };
         assert_eq!(Sizes::new(&split(50)), Ok(Sizes::Split(vec![(4096, 50), (65536, 50)])));
-        assert!(Sizes::new(&split(49)).unwrap_err().contains("99"));
+        assert!(Sizes::new(&split(49)).unwrap_err().to_string().contains("99"));
     }
 
     proptest! {

@@ -3,24 +3,48 @@
 use super::arrival::Rate;
 use super::batching::Batches;
 use super::clock::monotonic_ns;
-use super::distribution::Distribution;
+use super::distribution::{Distribution, DistributionError};
 use super::jobs::{Member, files, number};
-use super::proof::asked;
-use super::sizes::Sizes;
+use super::proof::asked::{self, UncheckableError};
+use super::sizes::{Sizes, SizesError};
 use super::task::{Issue, JobTask, Place, Task, Tolerance};
 use super::think::Pause;
-use super::zones::Zones;
+use super::zones::{ZoneError, Zones};
 use crate::contract::Job;
 use record::workload::{CacheStart, Layout, Options, RateProcess};
-use spec::native_lacks;
+use spec::{Lack, native_lacks};
 use std::time::Duration;
+use thiserror::Error;
+
+/// Why native can't perform a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum TaskError {
+    #[error("there is no job")]
+    NoJob,
+    /// What `spec` knows to be missing, as in the plan.
+    #[error("{0}")]
+    Lack(Lack),
+    #[error("the native engine doesn't know {0}; use engine: fio")]
+    Unknown(String),
+    #[error("the native engine doesn't know {0}; use engine: fio")]
+    Distribution(DistributionError),
+    #[error("{0}; use engine: fio")]
+    Sizes(SizesError),
+    #[error("{0}")]
+    Zones(ZoneError),
+    #[error("{0}")]
+    Verify(UncheckableError),
+    /// One job of several.
+    #[error("{name}: {why}")]
+    Job { name: String, why: Box<Self> },
+}
 
 /// The task that performs a workload.
 ///
 /// # Errors
-/// The reason as text: an option or a value that native doesn't support.
-pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String> {
-    let first = members.first().ok_or("there is no job")?.options;
+/// An option or a value that native doesn't support.
+pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, TaskError> {
+    let first = members.first().ok_or(TaskError::NoJob)?.options;
     for member in members {
         let same = (member.options.runtime_ms, member.options.ramp_time_ms, member.options.time_based)
             == (first.runtime_ms, first.ramp_time_ms, first.time_based);
@@ -32,14 +56,14 @@ pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, String
         of_options(&member.name, member.options, job.workload.layout, places).map_err(|why| {
             match members.len() {
                 1 => why,
-                _ => format!("{}: {why}", member.name),
+                _ => TaskError::Job { name: member.name.clone(), why: Box::new(why) },
             }
         })
     });
     let own = |ms: Option<u64>, seconds| ms.map_or(nanoseconds(seconds), |ms| ms.saturating_mul(1_000_000));
-    let jobs = jobs.collect::<Result<Vec<_>, String>>()?;
+    let jobs = jobs.collect::<Result<Vec<_>, TaskError>>()?;
     let block = jobs.iter().flat_map(|job| &job.places).any(|place| place.block_device);
-    asked::check(&jobs, block || job.workload.layout == Layout::Written)?;
+    asked::check(&jobs, block || job.workload.layout == Layout::Written).map_err(TaskError::Verify)?;
     Ok(Task {
         jobs,
         invalidate: job.workload.cache == CacheStart::Cold,
@@ -70,9 +94,9 @@ pub(crate) fn of_options(
     options: &Options,
     layout: Layout,
     places: Vec<Place>,
-) -> Result<JobTask, String> {
+) -> Result<JobTask, TaskError> {
     if let Some(lack) = native_lacks(options, layout).into_iter().next() {
-        return Err(lack.to_string());
+        return Err(TaskError::Lack(lack));
     }
     let other = other(options)?;
     let job = JobTask {
@@ -80,7 +104,7 @@ pub(crate) fn of_options(
         places,
         rw: options.rw,
         rwmixread: options.rwmixread,
-        sizes: Sizes::new(options).map_err(|why| format!("{why}; use engine: fio"))?,
+        sizes: Sizes::new(options).map_err(TaskError::Sizes)?,
         iodepth: options.iodepth,
         batches: other.batches,
         direct: options.direct,
@@ -120,27 +144,27 @@ fn rate(options: &Options) -> Option<Rate> {
     Some(Rate { per_second, bytes, poisson })
 }
 
-fn distribution(options: &Options) -> Result<Distribution, String> {
+fn distribution(options: &Options) -> Result<Distribution, TaskError> {
     if options.rw.is_random() {
-        Distribution::parse(&options.random_distribution).map_err(|text| lacks(&text))
+        Distribution::parse(&options.random_distribution).map_err(TaskError::Distribution)
     } else {
         Ok(Distribution::Random)
     }
 }
 
-fn check_zones(job: &JobTask) -> Result<(), String> {
+fn check_zones(job: &JobTask) -> Result<(), TaskError> {
     let Distribution::Zoned(zones) = &job.random_distribution else { return Ok(()) };
     job.places
         .iter()
         .try_for_each(|place| Zones::new(zones, job.blocks(place), job.sizes.smallest()).map(|_| ()))
-        .map_err(|error| error.to_string())
+        .map_err(TaskError::Zones)
 }
 
-fn lacks(what: &str) -> String {
-    format!("the native engine doesn't know {what}; use engine: fio")
+fn lacks(what: &str) -> TaskError {
+    TaskError::Unknown(what.to_owned())
 }
 
-fn issue(ioengine: &str) -> Result<Issue, String> {
+fn issue(ioengine: &str) -> Result<Issue, TaskError> {
     match ioengine {
         "io_uring" => Ok(Issue::IoUring),
         "psync" => Ok(Issue::Threads),
@@ -157,7 +181,7 @@ struct Other {
 }
 
 /// Translates options besides a workload's own fields.
-fn other(options: &Options) -> Result<Other, String> {
+fn other(options: &Options) -> Result<Other, TaskError> {
     let mut found = Other::default();
     for (name, value) in &options.other {
         let unknown = || lacks(&format!("{name}={value}"));

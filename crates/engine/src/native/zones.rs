@@ -59,7 +59,7 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// A zone that its region doesn't hold.
-#[derive(Debug, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("a zone of random_distribution would be bytes {from} to {to} of {has}; use a larger size")]
 pub(crate) struct ZoneError {
     from: u64,

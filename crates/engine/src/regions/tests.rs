@@ -48,8 +48,8 @@ fn files_of_a_job_share_its_size_in_whole_blocks() {
     assert!(jobs.iter().flatten().all(|r| r.size_bytes == 85 * 4096 && r.offset_bytes == 4096));
     assert_eq!(distinct(&jobs).len(), 6);
     let too_small = Options { nrfiles: 300, ..options(1 << 20) };
-    assert!(of_options(&directory(), &too_small).unwrap_err().contains("less than one block"));
-    assert!(of_options(&device(), &o).unwrap_err().contains("needs a directory"));
+    assert!(of_options(&directory(), &too_small).unwrap_err().to_string().contains("less than one block"));
+    assert!(of_options(&device(), &o).unwrap_err().to_string().contains("needs a directory"));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_named_file_is_shared() {
     }
     for bad in ["", "../x", "/dev/sda", "a:b", "a b", "$x"] {
         let o = Options { filename: Some(bad.into()), ..options(1 << 20) };
-        assert!(of_options(&directory(), &o).unwrap_err().contains("filename"), "{bad}");
+        assert!(of_options(&directory(), &o).unwrap_err().to_string().contains("filename"), "{bad}");
     }
     let o = Options { filename: Some("both".into()), nrfiles: 2, ..options(1 << 20) };
     assert!(of_options(&directory(), &o).is_err());

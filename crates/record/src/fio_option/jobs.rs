@@ -14,6 +14,8 @@ const CLOCK: &str =
 const FILES: &str = "every trial lays its files out in full before it measures, and removes them; `layout: hole` lets writes allocate";
 const WHOLE: &str = "the job ends at the end of its place, as it would on a full device";
 const STATE: &str = "it would write a file outside the volume, and changes no I/O";
+pub(super) const SEARCH: &str = "fio would change the depth while it measures; a workload's `find` searches the most load within a \
+                                 limit of latency, with an interval (docs/how-to/latency-limit.md)";
 const JOBS: &str = "it concerns several jobs: write a job file (`fio: FILE`)";
 pub(super) const TIME: &str =
     "a trial ends by its time, or with `time_based: 0` when its data is done: see `runtime` and `measure`";
@@ -33,6 +35,10 @@ pub(super) const JOB_FILE: &[FioOption] = &[
     job_file("invalidate", "see `cache`").native(Native::Ignores(&["1"])),
     job_file("io_limit", TIME),
     job_file("io_size", TIME),
+    job_file("latency_percentile", SEARCH),
+    job_file("latency_run", SEARCH),
+    job_file("latency_target", SEARCH),
+    job_file("latency_window", SEARCH),
     job_file("loops", TIME).native(Native::Ignores(&["1"])),
     job_file("mem", BUFFERS).native(Native::Ignores(BUFFER_KINDS)),
     job_file("new_group", JOBS).native(Native::Ignores(&[])),

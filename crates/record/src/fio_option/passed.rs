@@ -40,7 +40,7 @@ pub(super) const PASSED: &[FioOption] = &[
     passed("hipri_percentage"),
     passed("hugepage-size"),
     passed("ignore_error"),
-    passed("io_submit_mode"),
+    passed("io_submit_mode").native(Native::Ignores(&["inline", "offload"])),
     passed("iodepth_batch").native(Native::Batch(&["1"])),
     passed("iodepth_batch_complete").native(Native::Batch(&["1"])),
     passed("iodepth_batch_complete_max").native(Native::Batch(&["0", "1"])),

@@ -15,9 +15,6 @@ const DEFRAG: &str =
     "it belongs to `ioengine=e4defrag`, which moves extents and does no I/O; leave that section out";
 const RECORD: &str = "it would take away figures that the record needs, or give them another unit";
 
-const SEARCH: &str = "fio would change the depth while it measures; a workload's `find` searches the most load within a limit of \
-                      latency, with an interval (docs/how-to/latency-limit.md)";
-
 pub(super) const REFUSED: &[FioOption] = &[
     refused("opendir", ELSEWHERE),
     refused("lockfile", ELSEWHERE),
@@ -78,10 +75,6 @@ pub(super) const REFUSED: &[FioOption] = &[
     refused("donorname", DEFRAG),
     refused("inplace", DEFRAG),
     refused("pre_read", "see `cache: warm`"),
-    refused("latency_target", SEARCH),
-    refused("latency_window", SEARCH),
-    refused("latency_percentile", SEARCH),
-    refused("latency_run", SEARCH),
     refused("kb_base", RECORD),
     refused("unit_base", RECORD),
     refused("verify_only", "it would measure no I/O that was asked for"),

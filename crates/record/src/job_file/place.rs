@@ -3,6 +3,7 @@
 use super::sections::{InForce, Section, value};
 use super::size::Size;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// Shares of a volume are whole MiB.
 const SHARE_BYTES: u64 = 1 << 20;
@@ -39,12 +40,96 @@ pub struct Room {
     pub file_bytes: u64,
 }
 
+/// An option about the place or size of a job that can't be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Misplaced {
+    /// It is no size.
+    Size {
+        /// Name of the option.
+        option: &'static str,
+        /// Its value.
+        text: String,
+    },
+    /// It is no number in its range.
+    Count {
+        /// Name of the option.
+        option: &'static str,
+        /// Its value.
+        text: String,
+        /// The largest number.
+        most: u64,
+    },
+    /// Clones of a job would use several folders in turn.
+    Folders,
+}
+
+impl Misplaced {
+    /// Name of the option.
+    #[must_use]
+    pub fn option(&self) -> &'static str {
+        match self {
+            Self::Size { option, .. } | Self::Count { option, .. } => option,
+            Self::Folders => "directory",
+        }
+    }
+}
+
+impl fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size { option, text } => write!(f, "{option}={text} is no size that diskproof can lay out"),
+            Self::Count { option, text, most } => {
+                write!(f, "{option}={text} isn't a number from 1 to {most}")
+            }
+            Self::Folders => {
+                f.write_str("clones of a job use several folders in turn: write a section for each folder")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Misplaced {}
+
+/// Why the files of a job file have no sizes; each with a section that leaves its size to the file or device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoRoom {
+    /// Nothing is known about the room.
+    Unknown {
+        /// The section.
+        section: String,
+    },
+    /// The room is too small.
+    Spent {
+        /// The section.
+        section: String,
+        /// Bytes that other files leave.
+        left_bytes: u64,
+        /// The number of files without a size.
+        files: u64,
+    },
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Unknown { section } | Self::Spent { section, .. }) = self;
+        write!(f, "[{section}] takes its size from the file or device")?;
+        match self {
+            Self::Unknown { .. } => Ok(()),
+            Self::Spent { left_bytes, files, .. } => {
+                write!(f, ", and {left_bytes} bytes are left for {files} files")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NoRoom {}
+
 impl Placed {
     /// Reads the places and sizes of a job.
     ///
     /// # Errors
-    /// The option that can't be read, and why.
-    pub fn of(section: &Section, options: &InForce<'_>) -> Result<Self, (&'static str, String)> {
+    /// The option that can't be read.
+    pub fn of(section: &Section, options: &InForce<'_>) -> Result<Self, Misplaced> {
         let zone = value(options, "zonesize").and_then(|text| Size::parse(text, None));
         let zone_bytes = match zone {
             Some(Size::Bytes(bytes)) => Some(bytes),
@@ -55,7 +140,7 @@ impl Placed {
             // A range of file sizes: each file may have the largest.
             Some(text) => Size::parse(text.rsplit(['-', ':']).next().unwrap_or(text), zone_bytes)
                 .map(Some)
-                .ok_or_else(|| (name, format!("{name}={text} is no size that diskproof can lay out"))),
+                .ok_or_else(|| Misplaced::Size { option: name, text: text.to_owned() }),
         };
         let count = |name: &'static str, most: u64| match value(options, name) {
             None => Ok(1),
@@ -63,12 +148,12 @@ impl Placed {
                 .parse::<u64>()
                 .ok()
                 .filter(|n| (1..=most).contains(n))
-                .ok_or_else(|| (name, format!("{name}={text} isn't a number from 1 to {most}"))),
+                .ok_or_else(|| Misplaced::Count { option: name, text: text.to_owned(), most }),
         };
         let whole = |size: Option<Size>| size.filter(|size| *size != Size::Bytes(0));
         Ok(Self {
             section: section.name.clone(),
-            files: named(options).map_err(|why| ("directory", why))?,
+            files: named(options)?,
             clones: count("numjobs", MAX_CLONES)?,
             nrfiles: count("nrfiles", 1 << 20)?,
             size: whole(size("size")?),
@@ -115,12 +200,12 @@ impl Placed {
 }
 
 /// Returns the files that a job names, each with its folder.
-fn named(options: &InForce<'_>) -> Result<Vec<String>, String> {
+fn named(options: &InForce<'_>) -> Result<Vec<String>, Misplaced> {
     let listed = value(options, "filename").map(files).unwrap_or_default();
     let folders = value(options, "directory").map(files).unwrap_or_default();
     let clones = value(options, "numjobs").is_some_and(|clones| clones != "1");
     if folders.len() > 1 && clones && !listed.is_empty() {
-        return Err("clones of a job use several folders in turn: write a section for each folder".to_owned());
+        return Err(Misplaced::Folders);
     }
     let folder =
         folders.first().map(|folder| format!("{}/", folder.trim_end_matches('/'))).unwrap_or_default();
@@ -156,7 +241,7 @@ pub fn files(listed: &str) -> Vec<String> {
 ///
 /// # Errors
 /// A section whose size depends on the room, which is unknown or too small.
-pub fn resolve(jobs: &[Placed], room: Option<u64>) -> Result<(Vec<Room>, u64), String> {
+pub fn resolve(jobs: &[Placed], room: Option<u64>) -> Result<(Vec<Room>, u64), NoRoom> {
     let mut known: BTreeMap<&str, u64> = BTreeMap::new();
     let mut open: BTreeSet<&str> = BTreeSet::new();
     let (mut total, mut shares) = (0_u64, 0_u64);
@@ -184,18 +269,16 @@ pub fn resolve(jobs: &[Placed], room: Option<u64>) -> Result<(Vec<Room>, u64), S
 }
 
 /// Returns the bytes of each file without a size.
-fn share(jobs: &[Placed], room: Option<u64>, taken: u64, shares: u64) -> Result<u64, String> {
+fn share(jobs: &[Placed], room: Option<u64>, taken: u64, shares: u64) -> Result<u64, NoRoom> {
     if shares == 0 {
         return Ok(0);
     }
     let section = jobs.iter().find(|job| job.is_relative()).map_or("", |job| job.section.as_str());
-    let room = room.ok_or_else(|| format!("[{section}] takes its size from the file or device"))?;
+    let section = section.to_owned();
+    let Some(room) = room else { return Err(NoRoom::Unknown { section }) };
     let share = room.saturating_sub(taken) / shares / SHARE_BYTES * SHARE_BYTES;
     if share == 0 {
-        return Err(format!(
-            "[{section}] takes its size from the file or device, and {} bytes are left for {shares} files",
-            room.saturating_sub(taken)
-        ));
+        return Err(NoRoom::Spent { section, left_bytes: room.saturating_sub(taken), files: shares });
     }
     Ok(share)
 }
@@ -288,9 +371,12 @@ mod tests {
         assert_eq!(sizes("[a]\nnumjobs=4\nsize=50%\n", 100), (vec![(0, 12)], 100));
         assert_eq!(sizes("[w]\nfilename=f\nsize=10m\n[r]\nfilename=f\n", 100), (vec![(0, 10), (0, 10)], 10));
         let why = resolve(&placed("[a]\nsize=99m\n[b]\n"), Some(99 << 20)).unwrap_err();
-        assert!(why.starts_with("[b] takes its size from the file or device, and 0 bytes"), "{why}");
+        assert!(
+            why.to_string().starts_with("[b] takes its size from the file or device, and 0 bytes"),
+            "{why}"
+        );
         assert_eq!(
-            resolve(&placed("[a]\n"), None).unwrap_err(),
+            resolve(&placed("[a]\n"), None).unwrap_err().to_string(),
             "[a] takes its size from the file or device"
         );
     }
@@ -305,7 +391,7 @@ mod tests {
         ] {
             let sections = read(&format!("[a]\n{line}\n")).sections;
             let (section, options) = effective(&sections).next().unwrap();
-            assert_eq!(Placed::of(section, &options).unwrap_err().0, option);
+            assert_eq!(Placed::of(section, &options).unwrap_err().option(), option);
         }
         let huge = placed("[a]\nsize=16000p\nnumjobs=4096\noffset=16000p\n");
         let Room { size_bytes, .. } = resolve(&huge, None).unwrap().0[0];

@@ -1,6 +1,7 @@
 //! The text of a job file before it is read: other files that it includes, variables, comments.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// How deep files may include each other.
 const MAX_DEPTH: usize = 8;
@@ -16,38 +17,69 @@ pub(super) fn included(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with([' ', '\t', '='])).then(|| rest.trim_start_matches([' ', '\t', '=']))
 }
 
+/// A line that includes a file, and why that fails. `E` is the error of reading the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotIncluded<E> {
+    /// The line in the outer text, from 1.
+    pub line: usize,
+    /// Why.
+    pub why: IncludeTrouble<E>,
+}
+
+/// Why a file can't be included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IncludeTrouble<E> {
+    /// It can't be read.
+    File(E),
+    /// Files include each other, or too deep.
+    TooDeep,
+    /// It has a section of its own; this is its head.
+    Section(String),
+}
+
+impl<E: fmt::Display> fmt::Display for IncludeTrouble<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::TooDeep => write!(f, "files include each other more than {MAX_DEPTH} deep"),
+            Self::Section(head) => write!(f, "an included file has a section of its own: {head}"),
+        }
+    }
+}
+
 /// Returns the text with every `include FILE` replaced by that file's lines. `load` reads a file by its name.
 ///
 /// # Errors
-/// The number of the line (from 1) in the outer text, and why: what `load` says, a section in an included file, or files that
-/// include each other.
-pub fn expand(
+/// What `load` says, a section in an included file, or files that include each other.
+pub fn expand<E>(
     text: &str,
-    load: &mut dyn FnMut(&str) -> Result<String, String>,
-) -> Result<String, (usize, String)> {
+    load: &mut dyn FnMut(&str) -> Result<String, E>,
+) -> Result<String, NotIncluded<E>> {
     let mut out = String::with_capacity(text.len());
     for (index, line) in text.split_inclusive('\n').enumerate() {
         match included(without_comment(line).trim()) {
-            Some(file) => splice(file, load, 1, &mut out).map_err(|why| (index + 1, why))?,
+            Some(file) => {
+                splice(file, load, 1, &mut out).map_err(|why| NotIncluded { line: index + 1, why })?
+            }
             None => out.push_str(line),
         }
     }
     Ok(out)
 }
 
-fn splice(
+fn splice<E>(
     file: &str,
-    load: &mut dyn FnMut(&str) -> Result<String, String>,
+    load: &mut dyn FnMut(&str) -> Result<String, E>,
     depth: usize,
     out: &mut String,
-) -> Result<(), String> {
+) -> Result<(), IncludeTrouble<E>> {
     if depth > MAX_DEPTH {
-        return Err(format!("files include each other more than {MAX_DEPTH} deep"));
+        return Err(IncludeTrouble::TooDeep);
     }
-    for line in load(file)?.lines() {
+    for line in load(file).map_err(IncludeTrouble::File)?.lines() {
         let bare = without_comment(line).trim();
         if bare.starts_with('[') {
-            return Err(format!("an included file has a section of its own: {bare}"));
+            return Err(IncludeTrouble::Section(bare.to_owned()));
         }
         match included(bare) {
             Some(inner) => splice(inner, load, depth + 1, out)?,
@@ -94,8 +126,7 @@ pub fn filled(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<Stri
 }
 
 /// Returns the names of all variables of a job file.
-#[must_use]
-pub fn variables(text: &str) -> BTreeSet<String> {
+pub(super) fn variables(text: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for line in text.lines() {
         let option = without_comment(line);
@@ -152,8 +183,8 @@ mod tests {
             ("include loop\n", 1, "8 deep"),
             ("[a]\n\ninclude section\n", 3, "a section of its own: [x]"),
         ] {
-            let (at, told) = of(text).unwrap_err();
-            assert!(at == line && told.contains(why), "{text:?}: {at} {told}");
+            let told = of(text).unwrap_err();
+            assert!(told.line == line && told.why.to_string().contains(why), "{text:?}: {told:?}");
         }
     }
 

@@ -4,7 +4,7 @@ use super::value::{count, parse, size, switch};
 use crate::diagnostic::printable;
 use crate::native::native_lacks;
 use crate::{block_sizes, distribution, together};
-use record::fio_option::{Field, Native, find};
+use record::fio_option::{Access, Field, Native, find};
 use record::job_file::{Given, InForce, Names, Placed, Section, effective, is_untimed};
 use record::workload::{Layout, NamedJob, Options, Rw};
 use std::collections::BTreeSet;
@@ -39,12 +39,12 @@ pub(crate) fn jobs<'s>(
         return Err(Outside { section: &section.name, given: None, what: too_many() });
     }
     let mut clones = 0_u32;
-    let alone = sections.len() == 1;
+    let how = How { alone: sections.len() == 1, by_fio: false, size_bytes: None };
     let mut jobs: Vec<NamedJob> = Vec::with_capacity(sections.len());
     let mut names = BTreeSet::new();
     let mut files = Names::default();
     for ((section, given), place) in sections.iter().zip(placed) {
-        let mut options = job(section, given, alone)?;
+        let mut options = job(section, given, &how)?;
         options.filename = match place.files.as_slice() {
             [] => None,
             [file] => Some(files.of(file)),
@@ -128,13 +128,24 @@ fn numbered(filename: &str) -> bool {
         .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn job<'s>(section: &'s Section, given: &InForce<'s>, alone: bool) -> Result<Options, Outside<'s>> {
+/// How the options of a job are read.
+pub(super) struct How {
+    /// Whether it is the only job of its file.
+    pub(super) alone: bool,
+    /// Whether fio performs the options; else the native engine does.
+    pub(super) by_fio: bool,
+    /// The bytes of a job that leaves its size to the file or device.
+    pub(super) size_bytes: Option<u64>,
+}
+
+/// Reads the options of a job.
+pub(super) fn job<'s>(section: &'s Section, given: &InForce<'s>, how: &How) -> Result<Options, Outside<'s>> {
     let outside = |given: Option<&'s Given>, what: String| Outside { section: &section.name, given, what };
     // fio's defaults that differ from diskproof's: psync, no time beyond the data, no ramp except its own.
     let mut read = Options { time_based: false, ramp_time_ms: Some(0), ..Options::new(Rw::Read, 4096, 0) };
     "psync".clone_into(&mut read.ioengine);
     for (name, value) in given {
-        if take(&mut read, name, value, alone).is_none() {
+        if take(&mut read, name, value, how).is_none() {
             return Err(outside(Some(value), format!("`{}`", shown(value))));
         }
     }
@@ -143,10 +154,13 @@ fn job<'s>(section: &'s Section, given: &InForce<'s>, alone: bool) -> Result<Opt
     if let [_, second, ..] = sizes.as_slice() {
         return Err(outside(Some(second), format!("`{}` beside another block size", shown(second))));
     }
+    read.size_bytes = how.size_bytes.unwrap_or(read.size_bytes);
     if read.size_bytes == 0 {
         return Err(outside(None, "a job without `size`".to_owned()));
     }
-    issue(&mut read, given).map_err(|(odd, what)| outside(Some(odd), what))?;
+    if !how.by_fio {
+        issue(&mut read, given).map_err(|(odd, what)| outside(Some(odd), what))?;
+    }
     if is_untimed(given) {
         // The trial's time, as the engine passes it to fio.
         read.time_based = true;
@@ -163,7 +177,7 @@ fn job<'s>(section: &'s Section, given: &InForce<'s>, alone: bool) -> Result<Opt
 }
 
 /// Checks what options mean together.
-fn checked<'s>(
+pub(super) fn checked<'s>(
     options: &Options,
     section: &'s Section,
     given: &InForce<'s>,
@@ -216,16 +230,17 @@ fn native(name: &str) -> Native {
 }
 
 /// Takes one option. `None`: its name or value isn't in the subset.
-fn take(read: &mut Options, name: &str, given: &Given, alone: bool) -> Option<()> {
+fn take(read: &mut Options, name: &str, given: &Given, how: &How) -> Option<()> {
     let option = find(name)?;
     let kept = match option.native {
-        Native::No => return None,
         Native::Key => return set(&option.key()?.field, read, given),
-        Native::Ignores(values) => {
-            return (values.is_empty() || values.contains(&given.value_or_set())).then_some(());
+        Native::Ignores(values) if values.is_empty() || values.contains(&given.value_or_set()) => {
+            return Some(());
         }
         // There are no earlier jobs to wait for.
-        Native::IgnoresAlone => return alone.then_some(()),
+        Native::IgnoresAlone => return how.alone.then_some(()),
+        _ if how.by_fio && matches!(option.access, Access::Passed) => given.value_or_set().to_owned(),
+        Native::No | Native::Ignores(_) => return None,
         Native::Performs(_) => given.value.clone()?,
         Native::OfIoUring(_) => given.value_or_set().to_owned(),
         Native::Batch(_) => count::<u32>(given.value.as_deref()?, 0..=65_536)?.to_string(),

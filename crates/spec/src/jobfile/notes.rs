@@ -12,7 +12,7 @@ const MOST_FILES: usize = 8;
 
 /// Returns one sentence for each reason to leave options out, and one about its files.
 pub(super) fn notes(path: &str, sections: &[Section], placed: &[Placed]) -> Vec<String> {
-    let shown = printable(path, 80);
+    let shown = super::shown(path);
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for given in sections.iter().flat_map(|section| &section.options) {
         let why = match find(&given.name).map(|option| option.access) {
@@ -35,17 +35,20 @@ pub(super) fn notes(path: &str, sections: &[Section], placed: &[Placed]) -> Vec<
     left_out.chain(map(&shown, placed)).collect()
 }
 
-/// Returns the sentence about the files that the jobs name.
+/// Returns the sentence about the files that the jobs name; `None` if all keep their names.
 fn map(shown: &str, placed: &[Placed]) -> Option<String> {
     let mut names = Names::default();
     let mut pairs: Vec<String> = Vec::new();
+    let mut renamed = false;
     for file in placed.iter().flat_map(|job| &job.files) {
-        let pair = format!("{} -> {}", printable(file, 60), names.of(file));
+        let ours = names.of(file);
+        renamed |= ours != *file;
+        let pair = format!("{} -> {ours}", printable(file, 60));
         if !pairs.contains(&pair) {
             pairs.push(pair);
         }
     }
-    if pairs.is_empty() {
+    if pairs.is_empty() || !renamed {
         return None;
     }
     let more = match pairs.len().saturating_sub(MOST_FILES) {

@@ -16,9 +16,9 @@ pub(super) fn read(
     for (section, options) in effective(sections) {
         match Placed::of(section, &options) {
             Ok(place) => placed.push(place),
-            Err((option, why)) => {
-                let at = options.get(option).map_or(&section.at, |given| &given.at);
-                problems.add_in(source, span(at), printable(&why, 200)).help(
+            Err(misplaced) => {
+                let at = options.get(misplaced.option()).map_or(&section.at, |given| &given.at);
+                problems.add_in(source, span(at), printable(&misplaced.to_string(), 200)).help(
                     "sizes are e.g. `256m`, `50%` of the file or device, or `8z` zones beside `zonesize`",
                 );
                 return None;
@@ -42,7 +42,7 @@ pub(super) fn total(
         Ok(_) => Some(None),
         Err(why) => {
             problems
-                .add(asked.node.span, printable(&why, 200))
+                .add(asked.node.span, printable(&why.to_string(), 200))
                 .expected("a larger `size`: it is the room of all files of the job file together");
             None
         }

@@ -3,16 +3,23 @@
 use crate::commands::doctor::kernel::Kernel;
 use crate::commands::quick::free_bytes;
 use crate::settings::Settings;
-use device::{ClaimBook, Roots};
-use host::{LocalRunner, Tool};
+use device::{ClaimBook, Place, Roots};
+use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
 use record::plan::{Cell, Plan};
-use record::printable::Shown as _;
+use record::printable::{Shown as _, one_line};
 use record::quantity::Bytes;
 use record::target::TargetKind;
 use record::volume::{Limits, VolumeKind};
+use record::workload::{Ask, EngineKind};
 use run::controller::targets_of;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
+
+/// The time for fio to read a job file.
+const READING: Duration = Duration::from_secs(10);
+/// The most lines of what fio says.
+const MOST_LINES: usize = 3;
 
 /// What was found of the machines of a plan.
 pub(super) struct Here {
@@ -33,6 +40,7 @@ pub(super) fn look(plan: &Plan, settings: &Settings) -> Here {
     let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| here.contains(&cell.target.as_str())).collect();
     let mut missing = Vec::new();
     missing.extend(here.iter().flat_map(|target| programs(plan, target)));
+    missing.extend(job_files(&cells, plan.measure.trial_seconds));
     missing.extend(of_kernel(&cells, &Kernel::look(Path::new("/"))));
     missing.extend(volumes(&cells, &settings.state.value));
     if !cells.is_empty() {
@@ -48,6 +56,31 @@ fn programs(plan: &Plan, target: &str) -> Vec<String> {
     let known = Tool::ALL.iter().filter(|tool| needed.iter().any(|name| name == tool.name()));
     let missing = known.filter(|tool| host::resolve(**tool).is_err());
     missing.map(|tool| format!("{} (apt-get install {})", tool.name(), tool.package())).collect()
+}
+
+/// What this machine's fio says against the job files that it would get: it may be older than an option. fio only reads them.
+fn job_files(cells: &[&Cell], trial_seconds: f64) -> Vec<String> {
+    let mut jobs = BTreeSet::new();
+    for cell in cells.iter().filter(|cell| cell.workload.engine == EngineKind::Fio) {
+        let Ask::JobFile { path, text, size_bytes, .. } = &cell.workload.ask else { continue };
+        let place = match spec::on_device(&cell.stack) {
+            true => Place::Block("/dev/DEVICE".into()),
+            false => Place::Directory(std::env::temp_dir()),
+        };
+        // What a run would refuse itself is no matter of this machine.
+        if let Ok(job) = engine::fio::as_run(text, &place, *size_bytes, trial_seconds) {
+            jobs.insert((path, job));
+        }
+    }
+    let refused = |(path, job): (&String, String)| {
+        let ask = Invocation::new(Tool::Fio).arg("--parse-only").arg("-").stdin(job).timeout(READING);
+        let Err(CommandFailure::Failed { stdout, stderr, .. }) = LocalRunner.run(&ask) else { return None };
+        let said: Vec<&str> =
+            stderr.lines().chain(stdout.lines()).map(str::trim).filter(|line| !line.is_empty()).collect();
+        let said = said.iter().take(MOST_LINES).copied().collect::<Vec<_>>().join("; ");
+        Some(format!("a fio that takes `{}` (this one says: {})", Path::new(path).shown(), one_line(&said)))
+    };
+    jobs.into_iter().filter_map(refused).collect()
 }
 
 fn of_kernel(cells: &[&Cell], kernel: &Kernel) -> Vec<String> {

@@ -1,7 +1,8 @@
 //! A job file on a block device: each file that the user names, or that fio would generate, becomes a span of the device.
 
-use super::{Rewritten, Sized, UserJob, fits, laid_out};
-use crate::fio::ini::{Ini, Section, escape};
+use super::draft::Draft;
+use super::{Rewritten, Sized, UserFileError, UserJob, fits, laid_out};
+use crate::fio::ini::{Section, escape};
 use crate::fio::jobfile;
 use crate::regions::writable;
 use record::job_file::On;
@@ -24,22 +25,19 @@ struct Extent {
     needs: u64,
 }
 
-pub(super) fn on_device(jobs: &[Sized<'_>], device: &Path, seed: u64) -> Result<Rewritten, String> {
+pub(super) fn on_device(jobs: &[Sized<'_>], device: &Path, seed: u64) -> Result<Rewritten, UserFileError> {
     writable(device)?;
     let extents =
         jobs.iter().enumerate().map(|(index, sized)| extent(index, sized)).collect::<Result<Vec<_>, _>>()?;
     let mut spans: BTreeMap<&str, u64> = BTreeMap::new();
-    // By phase and span: jobs of different phases never meet.
-    let mut users: BTreeMap<(usize, &str), u64> = BTreeMap::new();
+    let mut draft = Draft::new(layout_head(seed));
     for (Sized { job, .. }, extent) in jobs.iter().zip(&extents) {
         let needs = spans.entry(&extent.key).or_default();
         *needs = (*needs).max(extent.needs);
         let shared_by = if extent.step < extent.size { job.placed.clones } else { 1 };
-        *users.entry((job.phase, extent.key.as_str())).or_default() += shared_by;
+        draft.used(job.phase, &extent.key, shared_by);
     }
     let (starts, end) = starts(&spans)?;
-    let mut run = Ini::default();
-    let mut layout = Ini { sections: vec![layout_head(seed)] };
     for (Sized { job, .. }, extent) in jobs.iter().zip(&extents) {
         let start = starts.get(extent.key.as_str()).copied().unwrap_or(0);
         let mut section = job.section.clone();
@@ -47,27 +45,15 @@ pub(super) fn on_device(jobs: &[Sized<'_>], device: &Path, seed: u64) -> Result<
         section.set("offset", start + extent.offset);
         section.set("offset_increment", extent.step);
         section.set("size", extent.size);
-        run.sections.push(section);
-        layout.sections.push(fill(job, device, start, extent));
+        draft.add(section, fill(job, device, start, extent));
     }
-    // What a reader checks is written last, over what other jobs lay out in the same span.
-    layout.sections.sort_by_key(laid_out::is_expected);
-    Ok(Rewritten {
-        run,
-        layout,
-        shared_files: users.values().any(|n| *n > 1),
-        expected_seconds: 0.0,
-        asked: BTreeMap::new(),
-        phases: Vec::new(),
-        needed_bytes: end,
-    })
+    Ok(draft.finish(end))
 }
 
-fn extent(index: usize, Sized { job, room }: &Sized<'_>) -> Result<Extent, String> {
-    let refuse = |why: &str| format!("section [{}]: {why}", job.section.name);
+fn extent(index: usize, Sized { job, room }: &Sized<'_>) -> Result<Extent, UserFileError> {
     fits(job, On::Device)?;
     let (size, offset, increment) = (room.size_bytes, room.offset_bytes, room.increment_bytes);
-    let too_large = || refuse("its sizes add up to more than 2^64 bytes");
+    let too_large = || UserFileError::TooLarge { section: Some(job.section.name.clone()) };
     let (key, step) = match job.placed.files.first() {
         Some(file) => (format!("file {file}"), increment),
         // In fio, clones without a file name have a file each; here each has its own piece.
@@ -81,13 +67,13 @@ fn extent(index: usize, Sized { job, room }: &Sized<'_>) -> Result<Extent, Strin
     Ok(Extent { key, offset, size, step, needs: last.ok_or_else(too_large)? })
 }
 
-fn starts<'a>(spans: &BTreeMap<&'a str, u64>) -> Result<(BTreeMap<&'a str, u64>, u64), String> {
+fn starts<'a>(spans: &BTreeMap<&'a str, u64>) -> Result<(BTreeMap<&'a str, u64>, u64), UserFileError> {
     let mut starts = BTreeMap::new();
     let mut next = 0_u64;
     let mut end = 0;
     for (key, needs) in spans {
         starts.insert(*key, next);
-        let too_large = || "its sizes add up to more than 2^64 bytes".to_owned();
+        let too_large = || UserFileError::TooLarge { section: None };
         end = next.checked_add(*needs).ok_or_else(too_large)?;
         next = end.checked_next_multiple_of(ALIGN_BYTES).ok_or_else(too_large)?;
     }

@@ -1,44 +1,30 @@
 //! A job file in a directory: each file that the user names, or that fio would generate, becomes one of our data files.
 
-use super::{Rewritten, Sized, UserJob, fits, head, laid_out};
-use crate::fio::ini::{Ini, Section, escape};
+use super::draft::Draft;
+use super::{Rewritten, Sized, UserFileError, UserJob, fits, head, laid_out};
+use crate::fio::ini::{Section, escape};
 use crate::regions::{DATA_PREFIX, writable};
 use record::job_file::{Names, On};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The number of jobs that use a file at the same time, by phase and file.
-type Users = BTreeMap<(usize, String), u64>;
-
 /// Sizes that depend on the files are written as numbers.
 const SIZES: [&str; 4] = ["size", "filesize", "offset", "offset_increment"];
 
-pub(super) fn in_directory(jobs: &[Sized<'_>], directory: &Path) -> Result<Rewritten, String> {
+pub(super) fn in_directory(jobs: &[Sized<'_>], directory: &Path) -> Result<Rewritten, UserFileError> {
     writable(directory)?;
     let mut names = Names::default();
-    let mut users = Users::new();
-    let mut run = Ini::default();
-    let mut layout = Ini { sections: vec![head(true)] };
+    let mut draft = Draft::new(head(true));
     for sized in jobs {
         fits(sized.job, On::Files)?;
         let mut section = sized.job.section.clone();
         section.set("directory", escape(&directory.to_string_lossy()));
-        name_files(&mut section, sized.job, &mut names, &mut users)?;
+        name_files(&mut section, sized.job, &mut names, &mut draft)?;
         in_numbers(&mut section, sized);
-        layout.sections.push(laid_out::in_files(sized.job, &section));
-        run.sections.push(section);
+        let layout = laid_out::in_files(sized.job, &section);
+        draft.add(section, layout);
     }
-    // What a reader checks is written last, over what other jobs lay out in the same file.
-    layout.sections.sort_by_key(laid_out::is_expected);
-    Ok(Rewritten {
-        run,
-        layout,
-        shared_files: users.values().any(|n| *n > 1),
-        expected_seconds: 0.0,
-        asked: BTreeMap::new(),
-        phases: Vec::new(),
-        needed_bytes: total(jobs),
-    })
+    Ok(draft.finish(total(jobs)))
 }
 
 /// The bytes of all files.
@@ -63,19 +49,19 @@ fn name_files(
     section: &mut Section,
     job: &UserJob,
     names: &mut Names,
-    users: &mut Users,
-) -> Result<(), String> {
+    draft: &mut Draft,
+) -> Result<(), UserFileError> {
     let clones = job.placed.clones;
     if job.placed.files.is_empty() {
         let format = format(job, names)?;
         let by_clone = format.contains("$jobnum");
-        *users.entry((job.phase, format.clone())).or_default() += if by_clone { 1 } else { clones };
+        draft.used(job.phase, &format, if by_clone { 1 } else { clones });
         section.set("filename_format", format);
         return Ok(());
     }
     let files: Vec<String> = job.placed.files.iter().map(|file| ours(names, file)).collect();
     for file in &files {
-        *users.entry((job.phase, file.clone())).or_default() += clones;
+        draft.used(job.phase, file, clones);
     }
     section.set("filename", files.join(":"));
     Ok(())
@@ -101,14 +87,14 @@ fn in_numbers(section: &mut Section, sized: &Sized<'_>) {
 }
 
 /// The names of files that fio generates: fio's own format, after our prefix.
-fn format(job: &UserJob, names: &mut Names) -> Result<String, String> {
+fn format(job: &UserJob, names: &mut Names) -> Result<String, UserFileError> {
     let own = ours(names, &job.section.name);
     let Some(format) = job.effective.get("filename_format") else {
         return Ok(format!("{own}.$jobnum.$filenum"));
     };
     let known = format.replace("$jobname", "J").replace("$jobnum", "N").replace("$filenum", "F");
     if known.contains('$') {
-        return Err(format!("filename_format={format}: only $jobname, $jobnum and $filenum are known here"));
+        return Err(UserFileError::Format { format: format.to_owned() });
     }
     let tail: String = format.replace("$jobname", "").chars().map(plain_or_dollar).collect();
     let head = if format.contains("$jobname") { own } else { DATA_PREFIX.to_owned() };

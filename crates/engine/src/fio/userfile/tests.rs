@@ -5,11 +5,11 @@ use crate::fio::userfile::directory::in_directory;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use std::path::Path;
 
-fn directory(text: &str) -> Result<super::Rewritten, String> {
+fn directory(text: &str) -> Result<super::Rewritten, super::UserFileError> {
     in_directory(&sized(&jobs(text)?, 100 << 20)?, Path::new("/mnt/a:b"))
 }
 
-fn device(text: &str) -> Result<super::Rewritten, String> {
+fn device(text: &str) -> Result<super::Rewritten, super::UserFileError> {
     on_device(&sized(&jobs(text)?, 100 << 20)?, Path::new("/dev/x"), 1)
 }
 
@@ -92,7 +92,7 @@ fn what_leads_elsewhere_is_refused() {
         ("numjobs=99999999", "numjobs"),
         ("filename_format=$clientuid", "$clientuid"),
     ] {
-        let why = directory(&format!("[a]\nsize=1m\n{line}\n")).unwrap_err();
+        let why = directory(&format!("[a]\nsize=1m\n{line}\n")).unwrap_err().to_string();
         assert!(why.contains(word), "{line}: {why}");
         assert!(
             why.contains("[a]") || line.starts_with("include") || line.starts_with("filename_format"),
@@ -130,7 +130,7 @@ fn on_a_device_one_job_has_one_file() {
         ("[a]\nsize=16000p\nnumjobs=4096\n", "2^64"),
         ("[a]\nsize=lots\n", "size=lots"),
     ] {
-        let why = device(text).unwrap_err();
+        let why = device(text).unwrap_err().to_string();
         assert!(why.contains(word), "{text:?}: {why}");
     }
 }

@@ -3,44 +3,53 @@
 use super::stamp::SECTOR_BYTES;
 use crate::native::sizes::Sizes;
 use crate::native::task::JobTask;
+use thiserror::Error;
+
+/// What isn't possible with `verify`, and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum UncheckableError {
+    #[error("verify needs data that is laid out: layout: written")]
+    NotLaidOut,
+    #[error("verify can't be combined with trims: what is left of a block is up to the device")]
+    Trims,
+    #[error("verify can't be combined with dedupe_percentage: every block tells where it belongs")]
+    Duplicates,
+    #[error(
+        "verify needs block sizes that are multiples of {} and of the smallest one; use engine: fio",
+        SECTOR_BYTES
+    )]
+    BlockSizes,
+    #[error("verify can't follow {one} and {two} writing the same file; give each its own")]
+    SharedWrites { one: String, two: String },
+    #[error("verify needs the same smallest block size of {one} and {two}, which share a file")]
+    SharedSizes { one: String, two: String },
+}
 
 /// # Errors
-/// The reason as text: what isn't possible, and the remedy.
-pub(crate) fn check(jobs: &[JobTask], laid_out: bool) -> Result<(), String> {
+/// What isn't possible.
+pub(crate) fn check(jobs: &[JobTask], laid_out: bool) -> Result<(), UncheckableError> {
     for (index, job) in jobs.iter().enumerate().filter(|(_, job)| job.verify) {
         let unit = job.sizes.smallest();
         if !laid_out {
-            return Err("verify needs data that is laid out: layout: written".to_owned());
+            return Err(UncheckableError::NotLaidOut);
         }
         if job.rw.trims() {
-            return Err(
-                "verify can't be combined with trims: what is left of a block is up to the device".to_owned()
-            );
+            return Err(UncheckableError::Trims);
         }
         if job.dedupe_percentage > 0 {
-            return Err(
-                "verify can't be combined with dedupe_percentage: every block tells where it belongs"
-                    .to_owned(),
-            );
+            return Err(UncheckableError::Duplicates);
         }
         if !whole_units(&job.sizes) {
-            return Err(format!(
-                "verify needs block sizes that are multiples of {SECTOR_BYTES} and of the smallest one; use engine: fio"
-            ));
+            return Err(UncheckableError::BlockSizes);
         }
         let others = jobs.iter().enumerate().filter(|(other, _)| *other != index);
         others.filter(|(_, other)| share(job, other)).try_for_each(|(_, other)| {
+            let (one, two) = (job.name.clone(), other.name.clone());
             if job.rw.writes() || other.rw.writes() || other.rw.trims() {
-                let (one, two) = (&job.name, &other.name);
-                return Err(format!(
-                    "verify can't follow {one} and {two} writing the same file; give each its own"
-                ));
+                return Err(UncheckableError::SharedWrites { one, two });
             }
             if other.verify && other.sizes.smallest() != unit {
-                let (one, two) = (&job.name, &other.name);
-                return Err(format!(
-                    "verify needs the same smallest block size of {one} and {two}, which share a file"
-                ));
+                return Err(UncheckableError::SharedSizes { one, two });
             }
             Ok(())
         })?;
@@ -80,13 +89,13 @@ mod tests {
     }
 
     fn refusal(jobs: &[JobTask]) -> String {
-        check(jobs, true).unwrap_err()
+        check(jobs, true).unwrap_err().to_string()
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
         assert_eq!(check(&[verified(Rw::Randrw)], true), Ok(()));
-        assert!(check(&[verified(Rw::Randrw)], false).unwrap_err().contains("layout: written"));
+        assert!(check(&[verified(Rw::Randrw)], false).unwrap_err().to_string().contains("layout: written"));
         assert!(refusal(&[verified(Rw::Trimwrite)]).contains("trims"));
         assert!(
             refusal(&[JobTask { dedupe_percentage: 1, ..verified(Rw::Write) }]).contains("dedupe_percentage")

@@ -31,6 +31,11 @@ const ACCEPTED: &[Edit] = &[
     }),
     ("once", |o| o.time_based = false),
     ("rate_iops", |o| o.rate_iops = Some(100)),
+    ("rate of a mix", |o| {
+        o.rw = Rw::Randrw;
+        o.rate_iops = Some(100);
+        o.rate_of_all = true;
+    }),
     ("poisson", |o| {
         o.rate_bytes_per_second = Some(1 << 20);
         o.rate_process = RateProcess::Poisson;
@@ -133,8 +138,8 @@ fn native_says(options: &Options) -> Result<(), String> {
         size_bytes,
         block_device: false,
     };
-    let job = of_options("job0", options, Layout::Written, (0..options.nrfiles).map(place).collect())?;
-    asked::check(&[job], true)
+    let job = of_options("job0", options, Layout::Written, (0..options.nrfiles).map(place).collect());
+    asked::check(&[job.map_err(|why| why.to_string())?], true).map_err(|why| why.to_string())
 }
 
 #[test]

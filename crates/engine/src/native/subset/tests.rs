@@ -1,4 +1,4 @@
-use super::{Other, issue, nanoseconds, of_options, other};
+use super::{Other, TaskError, issue, nanoseconds, of_options, other};
 use crate::native::arrival::Rate;
 use crate::native::batching::Batches;
 use crate::native::sizes::Sizes;
@@ -18,7 +18,7 @@ fn with(entries: &[(&str, &str)]) -> Options {
     }
 }
 
-fn translated(options: &Options) -> Result<JobTask, String> {
+fn translated(options: &Options) -> Result<JobTask, TaskError> {
     let place = Place {
         number: 0,
         path: std::path::PathBuf::new(),
@@ -39,12 +39,12 @@ fn what_native_lacks_is_refused_by_name() {
         ("fixedbufs", "0"),
         ("hipri", "x"),
     ] {
-        let refusal = translated(&with(&[(name, value)])).unwrap_err();
+        let refusal = translated(&with(&[(name, value)])).unwrap_err().to_string();
         assert!(refusal.contains(name) && refusal.contains("engine: fio"), "{refusal}");
     }
     for ioengine in ["libaio", "mmap", "posixaio"] {
         let options = Options { ioengine: ioengine.into(), ..plain(Rw::Read) };
-        assert!(translated(&options).unwrap_err().contains(ioengine));
+        assert!(translated(&options).unwrap_err().to_string().contains(ioengine));
     }
     assert_eq!(issue("psync"), Ok(Issue::Threads));
     let zoned = |text: &str| Options { random_distribution: text.into(), ..plain(Rw::Randread) };
@@ -60,7 +60,7 @@ fn what_native_lacks_is_refused_by_name() {
         (Options { ioengine: "psync".into(), ..with(&[("sqthread_poll", "1")]) }, "sqthread_poll"),
     ];
     for (options, name) in refused {
-        let refusal = translated(&options).unwrap_err();
+        let refusal = translated(&options).unwrap_err().to_string();
         assert!(refusal.contains(name), "{refusal}");
     }
 }
@@ -105,7 +105,7 @@ fn batches_have_fios_names_and_its_defaults() {
         assert_eq!(batches(&all), Ok(Some(expected)));
     }
     for odd in [("iodepth_batch", "many"), ("iodepth_low", "-1"), ("iodepth_batch_complete_min", "0")] {
-        assert!(batches(&[odd]).unwrap_err().contains(odd.0), "{odd:?}");
+        assert!(batches(&[odd]).unwrap_err().to_string().contains(odd.0), "{odd:?}");
     }
 }
 
