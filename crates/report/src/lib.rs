@@ -4,6 +4,7 @@
 mod agreement;
 mod asked;
 mod caveats;
+mod chart;
 mod comparison;
 mod course;
 mod csv;
@@ -39,13 +40,15 @@ pub use comparison::comparison;
 pub use csv::{Formulas, csv};
 pub use document::{
     Align, Block, Branch, Caveat, Cell, Column, Document, DotPlot, DotRow, Heading, Level, List, Paragraph,
-    Place, Row, Series, Span, Style, Table, Tone, Words,
+    Place, Point, Row, Scatter, Series, Span, Style, Table, Tone, Words,
 };
 pub use history::history;
 pub use json::{comparison_json, comparison_schema, history_json, history_schema, json, schema};
 pub use junit::junit;
 pub use markdown::markdown;
+pub use number::{margin, single, so_far};
 pub use paint::SGR;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, money, plan};
 pub use result::result;
 pub use terminal::terminal;
+pub use wrap::fill;
