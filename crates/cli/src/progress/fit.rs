@@ -16,6 +16,11 @@ pub(super) fn around(before: &str, name: &str, after: &str, width: Option<usize>
     format!("{before}{}{after}", shortened(name, room))
 }
 
+/// Returns a name of at most half a line: what is said of it has the other half.
+pub(super) fn halved(name: &str, width: Option<usize>) -> Cow<'_, str> {
+    shortened(name, width.map_or(usize::MAX, |width| (width / 2).max(LEAST)))
+}
+
 /// Returns a name without its middle if it is longer than `room` characters. A number is left out as a whole: half of it would be another
 /// number.
 fn shortened(name: &str, room: usize) -> Cow<'_, str> {

@@ -59,7 +59,7 @@ impl Lines {
             Event::CellEstimated { .. } => {
                 self.tracker.estimated(event).map(|figure| format!("  so far {figure}"))
             }
-            Event::RoundFinished { .. } => self.tracker.reported(event),
+            Event::RoundFinished { .. } => self.tracker.reported(event, width),
             Event::LengthChosen { .. } => Tracker::length(event),
             Event::Warning { text } => Some(format!("warning: {text}")),
             Event::Step { .. }

@@ -44,8 +44,8 @@ impl Below {
         let prefix = format!("{finished} of {most}{total} trials{left}");
         // the spinner and a blank stand before the first line
         let doing = wrapped(&printable(&tracker.doing(Some(width - 2))), Some(width - 2));
-        let standing = tracker.standing().map(|text| {
-            let text = format!("  {}", printable(text));
+        let standing = tracker.standing(Some(width)).map(|text| {
+            let text = format!("  {}", printable(&text));
             format!("\n{}", wrapped(&text, Some(width)))
         });
         let room = width.saturating_sub(BESIDE + prefix.chars().count());

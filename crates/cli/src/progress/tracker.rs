@@ -1,6 +1,6 @@
 //! A run's progress, derived from its events. Pure; the caller passes the time in.
 
-use super::fit::around;
+use super::fit::{around, halved};
 use record::event::Event;
 use record::find::{FindBy, Tried};
 use record::id::CellId;
@@ -29,8 +29,8 @@ pub(crate) struct Tracker {
     round: u32,
     step: String,
     step_done: Option<f64>,
-    /// The state after the last round, in words; only for a run with `measure: until`.
-    standing: Option<String>,
+    /// The end of the last round; only for a run with `measure: until`.
+    standing: Option<Event>,
     /// The number of trials that are still expected, if the last round reported it.
     expected: Option<u64>,
     asked: Option<Goal>,
@@ -88,7 +88,7 @@ impl Tracker {
                 "done".clone_into(&mut self.step);
             }
             Event::RoundFinished { open, more_rounds, .. } => {
-                self.standing = self.reported(event);
+                self.standing = Some(event.clone());
                 self.expected = more_rounds.map(|more| u64::from(more) * open.max(&1));
             }
             Event::NodeReady { .. }
@@ -101,13 +101,15 @@ impl Tracker {
     }
 
     /// A round's result in words: `round 7 of at most 30: xfs randread ±6.1 %, asked ±5 %; about 3 more rounds`.
-    pub(crate) fn reported(&self, event: &Event) -> Option<String> {
+    /// Names take at most half of these columns each.
+    pub(crate) fn reported(&self, event: &Event, columns: Option<usize>) -> Option<String> {
         let Event::RoundFinished { rounds, most_rounds, asked, open, widest, more_rounds } = event else {
             return None;
         };
         let round = format!("round {rounds} of at most {most_rounds}");
         let Some(widest) = widest else { return Some(format!("{round}: all {asked} are as asked")) };
-        let against = widest.against.as_ref().map(|other| format!(" against {}", self.name(other)));
+        let against =
+            widest.against.as_ref().map(|other| format!(" against {}", halved(self.name(other), columns)));
         let width = match (widest.width, self.asked) {
             (None, _) => "no interval yet".to_owned(),
             (Some(width), Some(Goal::Told(_))) => {
@@ -127,7 +129,10 @@ impl Tracker {
             None => String::new(),
         };
         let against = against.unwrap_or_default();
-        Some(format!("{round}: {}{against} {width}{goal}{others}{more}", self.name(&widest.cell)))
+        Some(format!(
+            "{round}: {}{against} {width}{goal}{others}{more}",
+            halved(self.name(&widest.cell), columns)
+        ))
     }
 
     /// The figure of a cell over its trials so far: `1,240 IOPS ± 6.2 % after 3 rounds, asked ±5 %`.
@@ -169,8 +174,8 @@ impl Tracker {
     }
 
     /// The state after the last round, in words; only for a run with `measure: until`.
-    pub(crate) fn standing(&self) -> Option<&str> {
-        self.standing.as_deref()
+    pub(crate) fn standing(&self, width: Option<usize>) -> Option<String> {
+        self.reported(self.standing.as_ref()?, width)
     }
 
     /// The chosen length of trials, in words.

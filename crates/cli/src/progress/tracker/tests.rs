@@ -98,18 +98,20 @@ fn a_round_is_reported_with_the_widest_interval_and_what_is_missing() {
     let open = event(widest("b", None, Some(0.0612)), 1, Some(3));
     tracker.take(&open, now);
     assert_eq!(
-        tracker.standing(),
+        tracker.standing(None).as_deref(),
         Some("round 7 of at most 30: ext4 randread-4k ±6.1 %, asked ±5 %; about 3 more rounds")
     );
     let pair = event(widest("b", Some("a"), None), 2, None);
     assert_eq!(
-        tracker.reported(&pair).as_deref(),
+        tracker.reported(&pair, None).as_deref(),
         Some(
             "round 7 of at most 30: ext4 randread-4k against xfs randread-4k no interval yet, asked ±5 %, and 1 more"
         )
     );
+    let narrow = tracker.reported(&pair, Some(24)).unwrap();
+    assert!(narrow.contains(": ext4 r…ad-4k against xfs ra…ad-4k no interval"), "{narrow}");
     let done = event(None, 0, None);
-    assert_eq!(tracker.reported(&done).as_deref(), Some("round 7 of at most 30: all 2 are as asked"));
+    assert_eq!(tracker.reported(&done, None).as_deref(), Some("round 7 of at most 30: all 2 are as asked"));
 }
 
 #[test]
