@@ -216,8 +216,8 @@ Examples:
   diskproof on nas --root claim nvme-Samsung_SSD_990_S1234
   diskproof on nas doctor
 
-This program is copied there first, unless it is there already: into ~/.cache/diskproof, under its own digest. Ports, keys
-and names come from ~/.ssh/config. The exit code is that of the command.")]
+This program is copied there first, unless it is there already: into ~/.cache/diskproof, under its own digest. Ports, \
+keys and names come from ~/.ssh/config. The exit code is that of the command.")]
     On(On),
     /// List every disk: whether it is free, and why not
     Devices(JsonOnly),
@@ -228,11 +228,11 @@ Examples:
   sudo diskproof claim nvme-Samsung_SSD_990_S1234 --yes-i-own S1234
   sudo diskproof claim nvme-Samsung_SSD_990_S1234 --yes-i-own S1234 --overwrite-data
 
-Up to 4096 blocks of 4 KiB all over the disk are read first. If any isn't blank (00 or FF throughout), the claim says how many are
-not, and needs a second confirmation. A blank sample doesn't prove that the disk is blank.
+Up to 4096 blocks of 4 KiB all over the disk are read first. If any isn't blank (00 or FF throughout), the claim says how \
+many are not, and needs a second confirmation. A blank sample doesn't prove that the disk is blank.
 
-The claim names the disk by serial number and size, so it doesn't follow a name to another disk. A claimed disk is
-still refused while it is mounted, holds a foreign signature, or is used by anything else.")]
+A mounted disk can't be claimed. The claim names the disk by serial number and size, so it doesn't follow a name to \
+another disk. A claimed disk is still refused while it is mounted, holds a foreign signature, or is used by anything else.")]
     Claim(Claim),
     /// Remove the claim of a disk
     Unclaim(Unclaim),
@@ -281,7 +281,8 @@ pub(crate) struct Quick {
     /// Rounds; each measures every workload once
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Data per trial, e.g. 512m; default: 256m, or a quarter of the free space if that is less
+    /// Data per trial, e.g. 8g; default: twice the memory if that is written in a third of --seconds, else what is, at least 256m,
+    /// and at most a quarter of the free space
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<String>,
     #[command(flatten)]

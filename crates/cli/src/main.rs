@@ -46,9 +46,10 @@ fn misused(error: &clap::Error) -> ! {
     if let Some(ContextValue::String(file)) = typed
         && [".yaml", ".yml", ".fio"].iter().any(|end| file.ends_with(end))
     {
-        let file = record::printable::printable(file);
+        let (job, file) = (file.ends_with(".fio"), record::printable::printable(file));
+        let on = if job { " --on DIR" } else { "" };
         output::complain(&Failure::input(format!(
-            "{file} is a file and no verb: `diskproof plan {file}` shows what it would do, `diskproof run {file}` does it"
+            "{file} is a file and no verb: `diskproof plan {file}{on}` shows what it would do, `diskproof run {file}{on}` does it"
         )));
         std::process::exit(i32::from(Exit::Input.code()));
     }

@@ -114,6 +114,12 @@ pub(crate) fn width() -> usize {
     columns.unwrap_or(WIDTH).clamp(60, 200)
 }
 
+/// The number of columns of standard error; `None` if it is no terminal.
+pub(crate) fn aside_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
 /// Rows in aligned columns, two spaces apart; the last column isn't padded.
 pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];

@@ -1,5 +1,6 @@
 //! Progress display: one of the consumers of a run's events.
 
+mod fit;
 mod lines;
 mod terminal;
 mod tracker;

@@ -92,9 +92,9 @@ impl Settings {
 /// Settings that can't be used.
 #[derive(Debug, Error)]
 pub(crate) enum SettingsError {
-    /// A file exists and can't be read.
-    #[error("can't read the configuration file {}", path.shown())]
-    Unreadable { path: PathBuf, source: std::io::Error },
+    /// A file exists and can't be read. The user named it, or it lies where everybody's configuration file lies.
+    #[error("can't read the configuration file {}; {}", path.shown(), another_place(*named))]
+    Unreadable { path: PathBuf, named: bool, source: std::io::Error },
     /// A file isn't a YAML mapping of text to text.
     #[error("{}: {message}", path.shown())]
     Malformed { path: PathBuf, message: String },
@@ -107,6 +107,14 @@ pub(crate) enum SettingsError {
     /// A default path needs HOME or an XDG variable, and neither is set.
     #[error("neither HOME nor {variable} is set, so there is no place for {}; use {flag}", key.help)]
     NoHome { key: Key, variable: &'static str, flag: &'static str },
+}
+
+fn another_place(named: bool) -> &'static str {
+    if named {
+        "name another one by --config"
+    } else {
+        "set HOME to a directory that you can read, or name a file by --config"
+    }
 }
 
 fn hint(did_you_mean: Option<&str>) -> String {

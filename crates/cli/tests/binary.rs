@@ -124,6 +124,25 @@ fn every_verb_has_help() {
 }
 
 #[test]
+fn help_fits_the_width_of_the_terminal() {
+    let home = Home::new();
+    for width in [60, 80, 100, 140] {
+        for verb in VERBS.iter().filter(|verb| **verb != "node").map(Some).chain([None]) {
+            let mut command = Command::cargo_bin("diskproof").unwrap();
+            command.args(verb).arg("--help").env_clear().env("HOME", home.path());
+            let output = command.env("COLUMNS", width.to_string()).output().unwrap();
+            let help = String::from_utf8_lossy(&output.stdout).into_owned();
+            // the usage is one line
+            let wraps = |line: &&str| !line.starts_with("Usage: ");
+            for line in help.lines().filter(wraps) {
+                assert!(line.chars().count() <= width, "{verb:?} at {width}: {line}");
+            }
+            assert!(help.contains("Usage: diskproof"), "{help}");
+        }
+    }
+}
+
+#[test]
 fn hidden_verbs_are_hidden() {
     let help = Home::new().diskproof(&["--help"]).out;
     for verb in ["  node", "  generate"] {
@@ -297,6 +316,9 @@ fn a_file_in_place_of_a_verb_gets_the_way_out() {
     let typed = Home::new().diskproof(&["my.yaml"]);
     assert_eq!(typed.code, 2);
     assert!(typed.err.contains("`diskproof run my.yaml` does it"), "{}", typed.err);
+    let job = Home::new().diskproof(&["my.fio"]);
+    assert_eq!(job.code, 2);
+    assert!(job.err.contains("`diskproof run my.fio --on DIR` does it"), "{}", job.err);
 }
 
 #[test]

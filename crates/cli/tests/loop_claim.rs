@@ -138,6 +138,29 @@ fn loop_claim_of_a_blank_disk_needs_no_more_than_before_and_nothing_is_wide_open
     says(&refused, &["4096 of a sample of 4096 blocks of 4 KiB hold data (100 %)"]);
 }
 
+/// Who claims a mounted disk may mean another one. Nothing is asked, and nothing is read.
+#[test]
+fn loop_claim_of_a_mounted_disk_says_what_is_mounted_and_what_to_do() {
+    let Some(bench) = start() else { return };
+    let (device, mount) = (bench.disk.path().to_owned(), bench.dir.join("mnt"));
+    fs::create_dir(&mount).unwrap();
+    let run = |program: &str, args: &[&std::ffi::OsStr]| {
+        let output = Command::new(program).args(args).output().unwrap();
+        assert!(output.status.success(), "{program}: {}", text(&output));
+    };
+    run("mkfs.ext4", &["-q".as_ref(), device.as_os_str()]);
+    run("mount", &[device.as_os_str(), mount.as_os_str()]);
+    let refused = bench.claim(&format!("--yes-i-own {SERIAL} --overwrite-data"));
+    run("umount", &[mount.as_os_str()]);
+    assert_eq!(refused.status.code(), Some(3), "{}", text(&refused));
+    let mounted = format!("is mounted at {} (ext4)", mount.shown());
+    says(&refused, &["nothing was claimed", &mounted, &format!("umount {}", mount.shown())]);
+    assert!(!text(&refused).contains("of a sample of"), "{}", text(&refused));
+    assert!(!bench.state.exists(), "nothing was claimed, and yet something was made");
+    let claimed = bench.claim(&format!("--yes-i-own {SERIAL} --overwrite-data"));
+    assert!(claimed.status.success(), "{}", text(&claimed));
+}
+
 /// On a terminal there are two questions, and the second one decides.
 #[test]
 fn loop_at_a_terminal_the_second_question_is_about_the_data() {

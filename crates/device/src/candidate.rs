@@ -170,6 +170,17 @@ impl Candidate {
         }
     }
 
+    /// Everything on it, on its partitions and on what is stacked on them that is mounted, each with the remedy. Empty also if the mounts
+    /// can't be told; the guard refuses the disk then when it is to be used.
+    #[must_use]
+    pub fn mounted(&self, roots: &Roots) -> Vec<Dissent> {
+        let Ok(sight) = Sight::of(roots, &self.block) else { return Vec::new() };
+        let mut found = users::mounts(roots, &sight);
+        found.extend(root::testify(roots, &self.block));
+        found.retain(|dissent| dissent.heard);
+        advice::fit(found)
+    }
+
     /// Runs the checks that need no lock or exclusive open. `held`: the device is held open exclusively, which covers mount
     /// namespaces that can't be seen.
     pub(crate) fn hear(&self, roots: &Roots, runner: &dyn Runner, scope: Scope, held: bool) -> Vec<Dissent> {

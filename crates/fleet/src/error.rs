@@ -6,6 +6,20 @@ use run::controller::RunError;
 use run::fault::Fault;
 use thiserror::Error;
 
+/// Why this process can't become root, with the way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum NoSudo {
+    /// The user's setting forbids it.
+    #[error("the setting `sudo` is `never`: run it by `sudo diskproof ...`")]
+    Never,
+    /// There is no sudo.
+    #[error("there is no sudo on this machine: run it as root (`su -`)")]
+    Missing,
+    /// sudo asks for a password.
+    #[error("sudo asks for a password: run `sudo -v` first")]
+    Password,
+}
+
 /// A machine can't be reached, or a lab guest can't be started or restored to its state before the run.
 #[derive(Debug, Error)]
 pub enum FleetError {
@@ -22,15 +36,12 @@ pub enum FleetError {
     #[error(transparent)]
     Command(#[from] CommandFailure),
     /// Root is needed and not available.
-    #[error(
-        "{what} needs root, and {why}. Either run `sudo diskproof ...`, or use a directory volume \
-         (`diskproof new --kind directory`, `diskproof quick DIR`), which needs none"
-    )]
+    #[error("{what} needs root, and {why}. An existing directory needs no root: `diskproof quick DIR`")]
     NeedsRoot {
         /// What needs root.
         what: String,
-        /// Why root isn't available.
-        why: &'static str,
+        /// Why root isn't available, and the way out.
+        why: NoSudo,
     },
     /// diskproof can't find its own executable.
     #[error("can't tell where our own program is: {0}")]

@@ -144,7 +144,7 @@ fn undo_before_disks_go(stay: &Lease) -> Result<Vec<String>, FleetError> {
         return Ok(Vec::new());
     }
     let node = agent::over(&way_into(stay.lab())?, true)?;
-    Ok(controller::undo(&node, None, None)?.0)
+    Ok(controller::undo(&node, None, None)?.lines)
 }
 
 /// The ssh connection to a running guest.

@@ -11,7 +11,7 @@ mod routes;
 
 pub use agent::{install, ssh};
 pub use connect::{Connected, connect, connect_as_it_is};
-pub use error::FleetError;
+pub use error::{FleetError, NoSudo};
 pub use guests::leave_abandoned;
 pub use local::{agent_here, is_root, may_sudo};
 pub use options::Options;

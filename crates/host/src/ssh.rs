@@ -53,7 +53,7 @@ pub enum SshError {
         source: CommandFailure,
     },
     /// ssh itself failed: its own exit status is 255.
-    #[error("{target} can't be reached: {said}; try `ssh {target} true`, which must work without a password")]
+    #[error("{target} can't be reached: {said}; {}", way_to(target, said))]
     Unreachable {
         /// Name of the machine.
         target: String,
@@ -94,6 +94,14 @@ pub enum SshError {
         /// The error.
         source: io::Error,
     },
+}
+
+/// The one thing to do if ssh doesn't reach a machine.
+fn way_to(target: &str, said: &str) -> String {
+    if said.contains("Could not resolve hostname") {
+        return "correct the name, or give its address as `HostName` in ~/.ssh/config".to_owned();
+    }
+    format!("try `ssh {target} true`, which must work without a password")
 }
 
 /// The diskproof program on another machine.
@@ -324,20 +332,25 @@ mod tests {
 
     #[test]
     fn a_machine_that_ssh_cannot_reach_is_named_with_the_reason() {
-        struct Down;
+        struct Down(&'static str);
         impl Runner for Down {
             fn run(&self, call: &Invocation) -> Result<Output, CommandFailure> {
-                let refuse =
-                    "echo 'ssh: Could not resolve hostname nas: Name or service not known' >&2; exit 255";
+                let refuse = format!("echo 'ssh: {}' >&2; exit 255", self.0);
                 assert_eq!(call.args.last().unwrap(), "true");
-                LocalRunner.run(&Invocation::program("sh").args(["-c", refuse]))
+                LocalRunner.run(&Invocation::program("sh").args(["-c", &refuse]))
             }
         }
-        let error = Ssh::to("nas", None).run(&Down, "look", &["true"], None).unwrap_err();
+        let told =
+            |said| Ssh::to("nas", None).run(&Down(said), "look", &["true"], None).unwrap_err().to_string();
         assert_eq!(
-            error.to_string(),
-            "nas can't be reached: Could not resolve hostname nas: Name or service not known; try `ssh nas true`, which must work \
-             without a password"
+            told("Could not resolve hostname nas: Name or service not known"),
+            "nas can't be reached: Could not resolve hostname nas: Name or service not known; correct the name, or give its address \
+             as `HostName` in ~/.ssh/config"
+        );
+        assert_eq!(
+            told("connect to host nas port 22: Connection refused"),
+            "nas can't be reached: connect to host nas port 22: Connection refused; try `ssh nas true`, which must work without a \
+             password"
         );
     }
 

@@ -62,6 +62,25 @@ pub enum Event {
         /// The record of the trial.
         record: Box<TrialRecord>,
     },
+    /// The figure of a cell over its trials so far. It follows each trial from the cell's second one on.
+    CellEstimated {
+        /// The cell.
+        cell: CellId,
+        /// Name of the metric: the one that decides when to stop, or that the workload is judged by.
+        of: String,
+        /// Unit of the next three fields.
+        unit: String,
+        /// Mean over the trials.
+        estimate: f64,
+        /// Lower end of its interval, never below 0. In a run that stops when its goal is reached, it is the interval of the stop rule.
+        low: f64,
+        /// Upper end of its interval.
+        high: f64,
+        /// Confidence of the interval, e.g. 0.95.
+        confidence: f64,
+        /// Number of trials that count.
+        trials: u32,
+    },
     /// A round has ended, in a run that stops when its goal is reached.
     RoundFinished {
         /// Number of finished rounds.

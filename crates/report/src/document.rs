@@ -7,7 +7,7 @@ mod figure;
 mod table;
 mod words;
 
-pub use figure::{DotPlot, DotRow, Place, Series};
+pub use figure::{DotPlot, DotRow, Place, Point, Scatter, Series};
 pub use table::{Align, Cell, Column, Level, Row, Table};
 pub use words::{Span, Style, Tone, Words};
 
@@ -37,6 +37,8 @@ pub enum Block {
     Table(Table),
     /// A dot plot.
     DotPlot(DotPlot),
+    /// Points with a limit.
+    Scatter(Scatter),
     /// Warnings about figures.
     Caveats(Vec<Caveat>),
     /// How the figures were measured and judged.

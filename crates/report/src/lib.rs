@@ -4,6 +4,7 @@
 mod agreement;
 mod asked;
 mod caveats;
+mod chart;
 mod choice;
 mod comparison;
 mod cost;
@@ -46,7 +47,7 @@ pub use cost::{cost, list_in_words};
 pub use csv::{Formulas, csv};
 pub use document::{
     Align, Block, Branch, Caveat, Cell, Column, Document, DotPlot, DotRow, Heading, Level, List, Paragraph,
-    Place, Row, Series, Span, Style, Table, Tone, Words,
+    Place, Point, Row, Scatter, Series, Span, Style, Table, Tone, Words,
 };
 pub use history::history;
 pub use json::{
@@ -55,6 +56,7 @@ pub use json::{
 };
 pub use junit::junit;
 pub use markdown::markdown;
+pub use number::{margin, single, so_far};
 pub use openmetrics::openmetrics;
 pub use paint::SGR;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, plan};
@@ -62,3 +64,4 @@ pub use record::quantity::money;
 pub use result::result;
 pub use terminal::terminal;
 pub use tidy::Tidy;
+pub use wrap::fill;

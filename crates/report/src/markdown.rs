@@ -3,8 +3,11 @@
 use crate::document::{
     Align, Block, Caveat, Cell, Document, Heading, List, Paragraph, Row, Span, Style, Table, Tone, Words,
 };
-use crate::sparkline;
+use crate::{chart, sparkline};
 use record::printable::one_line;
+
+/// The columns of a drawing, which a page shows without wrapping.
+const DRAWING: usize = 80;
 
 /// Formats a document as Markdown.
 #[must_use]
@@ -29,12 +32,18 @@ fn block(block: &Block) -> String {
         Block::Table(table) => self::table(table),
         // Markdown has no figures; the table has the same numbers.
         Block::DotPlot(_) => String::new(),
+        Block::Scatter(scatter) => drawing(chart::drawn(scatter, DRAWING)),
         Block::Caveats(caveats) => caveats.iter().map(caveat).collect(),
         Block::Notes(notes) => {
             let notes: Vec<Words> = notes.iter().map(|note| note.as_str().into()).collect();
             format!("## What they rest on\n\n{}", list(&notes))
         }
     }
+}
+
+/// A drawing in characters as a block of code; nothing if there is none.
+fn drawing(lines: Option<Vec<String>>) -> String {
+    lines.map_or_else(String::new, |lines| format!("```text\n{}\n```\n", lines.join("\n")))
 }
 
 fn heading(heading: &Heading) -> String {

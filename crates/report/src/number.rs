@@ -170,6 +170,27 @@ pub(crate) fn alone(metric: &Metric) -> String {
     format!("{} {}", fixed(value, places), scale.unit).trim_end().to_owned()
 }
 
+/// One value, which has no interval, in three digits and with its unit: `1,240 IOPS`, `5.08 MB/s`.
+#[must_use]
+pub fn single(value: f64, unit: &str) -> String {
+    let scale = scale(value, unit);
+    let value = value / scale.factor;
+    let places = if value == 0.0 { 0 } else { 2 - magnitude(value) };
+    format!("{} {}", fixed(value, places), scale.unit).trim_end().to_owned()
+}
+
+/// The figure of a run that goes on: `1,240 IOPS ± 6.2 %`, or `too few rounds: 0 to 2,900 IOPS` if the interval is wider than the figure.
+#[must_use]
+pub fn so_far(metric: &Metric) -> String {
+    if let Some((text, unit)) = too_few(metric) {
+        return format!("{text} {unit}").trim_end().to_owned();
+    }
+    match metric.half_width().filter(|_| metric.estimate != 0.0) {
+        Some(half) => format!("{} ± {}", alone(metric), at_most(half / metric.estimate.abs())),
+        None => alone(metric),
+    }
+}
+
 /// An expected value in the unit of the measured one: `80`, `2.5 GB/s`; IOPS without a unit.
 pub(crate) fn expected(value: f64, unit: &str) -> String {
     let scale = scale(value, unit);
@@ -204,7 +225,8 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// A margin in percent with at most one decimal: `5 %`, `2.5 %`.
-pub(crate) fn margin(share: f64) -> String {
+#[must_use]
+pub fn margin(share: f64) -> String {
     format!("{} %", (share * 1000.0).round() / 10.0)
 }
 
@@ -222,7 +244,9 @@ pub(crate) fn at_most(x: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{alone, at_most, expected, first_to_last, interval, percent, too_few, with_interval};
+    use super::{
+        alone, at_most, expected, first_to_last, interval, percent, single, so_far, too_few, with_interval,
+    };
     use crate::testing::metric;
     use record::judged::Metric;
 
@@ -318,6 +342,23 @@ mod tests {
             [1.0, 0.9991, 0.97, 0.042, 0.0001, 0.0].map(percent),
             ["100 %", "99.9 %", "97 %", "4.2 %", "<0.1 %", "0 %"]
         );
+    }
+
+    #[test]
+    fn a_figure_of_a_run_that_goes_on_has_a_relative_interval() {
+        let shown = |half| so_far(&metric(1243.0, half, "1/s"));
+        assert_eq!(shown(Some(75.3)), "1,240 IOPS ± 6.1 %");
+        assert_eq!(shown(Some(0.1)), "1,240 IOPS ± 0.1 %", "never narrower than it is");
+        assert_eq!(shown(Some(900.0)), "too few rounds: 340 to 2,200 IOPS");
+        assert_eq!(shown(None), "1,240 IOPS");
+        assert_eq!(so_far(&metric(592.0 * 1024.0, Some(6_000.0), "B/s")), "606 kB/s ± 1.0 %");
+    }
+
+    #[test]
+    fn one_value_has_three_digits_and_the_units_of_the_report() {
+        assert_eq!(single(1_243.4, "1/s"), "1,240 IOPS");
+        assert_eq!(single(592.0 * 1024.0, "B/s"), "606 kB/s");
+        assert_eq!([single(5.08e6, "B/s"), single(0.0, "1/s")], ["5.08 MB/s", "0 IOPS"]);
     }
 
     #[test]

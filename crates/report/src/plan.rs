@@ -42,6 +42,8 @@ pub struct Forecast {
     pub least: Option<Takes>,
     /// What the run takes with all its rounds.
     pub most: Takes,
+    /// What the bytes written rest on besides limits that the plan states, behind an `if`.
+    pub written_if: Option<String>,
     /// The rule by which the run ends before its last round, in a sentence.
     pub until: Option<String>,
     /// The budget that ends the run earlier, in a sentence.
@@ -121,13 +123,14 @@ fn forecast(forecast: &Forecast, cells: usize) -> Vec<String> {
         let cost = range(&|takes| money(takes.cost.unwrap_or_default(), None));
         format!("about {cost} {} for the volumes", forecast.currency.as_deref().unwrap_or("of money"))
     });
+    let written_if = forecast.written_if.as_ref().map(|told| format!(", if {told}")).unwrap_or_default();
     let root = if forecast.needs_root { "root, or sudo" } else { "no root" };
     [
         forecast.until.clone(),
         Some(format!("{trials} trials: {cells} cells x {rounds} round{plural}")),
         Some(format!("about {}", range(&|takes| Seconds(takes.seconds).to_string()))),
         forecast.spent.clone(),
-        Some(format!("about {} written", range(&|takes| Bytes(takes.bytes_written).to_string()))),
+        Some(format!("about {} written{written_if}", range(&|takes| Bytes(takes.bytes_written).to_string()))),
         cost,
         Some(format!("{} of space", Bytes(forecast.space_bytes))),
         Some(format!("needs {root}")),
@@ -187,6 +190,7 @@ mod tests {
             forecast: Forecast {
                 least: None,
                 most: takes(3, 254.0, None),
+                written_if: Some("a durable write takes 0.2 ms".to_owned()),
                 until: None,
                 spent: None,
                 currency: None,
@@ -214,6 +218,7 @@ mod tests {
         let view = Forecast {
             least: Some(takes(6, 720.0, Some(0.0158))),
             most: takes(30, 3720.0, Some(0.113)),
+            written_if: None,
             until: Some(until.to_owned()),
             spent: Some("at most 1 h 0 min by the budget: enough for about 29 rounds".to_owned()),
             currency: Some("EUR".to_owned()),

@@ -1,6 +1,6 @@
 //! The levels that searches tried.
 
-use crate::document::{Block, Cell, Column, Heading, Table, Tone};
+use crate::document::{Block, Cell, Column, Heading, Point, Scatter, Table, Tone};
 use crate::index::Index;
 use crate::number;
 use record::judged::{Found, SearchView, TriedView};
@@ -9,7 +9,32 @@ use record::metric::{MetricInfo, info};
 /// A heading and a table for each search.
 pub(crate) fn searches(index: &Index<'_>) -> Vec<Block> {
     let tried = index.view.searches.iter().filter(|search| !search.tried.is_empty());
-    tried.flat_map(|search| [Block::Heading(heading(index, search)), Block::Table(table(search))]).collect()
+    let blocks = tried.flat_map(|search| {
+        let heading = Block::Heading(heading(index, search));
+        let drawn = scatters(search).map(Block::Scatter);
+        [heading].into_iter().chain(drawn).chain([Block::Table(table(search))])
+    });
+    blocks.collect()
+}
+
+/// The tried levels and what they did, one plot for each limit.
+fn scatters(search: &SearchView) -> impl Iterator<Item = Scatter> {
+    search.limits.iter().filter_map(|limit| {
+        let metric = info(&limit.of)?;
+        let point = |tried: &TriedView| {
+            let up = *tried.limited.get(metric.name)?;
+            #[expect(clippy::cast_precision_loss, reason = "levels are far below 2^52")]
+            let across = tried.level as f64;
+            Some(Point { across, up, is_told: tried.kept.is_some() })
+        };
+        Some(Scatter {
+            across: search.by.name(),
+            up: metric.name,
+            unit: metric.unit,
+            limit: limit.at_most,
+            points: search.tried.iter().filter_map(point).collect(),
+        })
+    })
 }
 
 fn heading(index: &Index<'_>, search: &SearchView) -> Heading {
@@ -106,6 +131,18 @@ mod tests {
     #[test]
     fn a_search_has_a_sentence_and_the_levels_it_tried() {
         insta::assert_snapshot!(testing::page(&searched(), 100));
+    }
+
+    #[test]
+    fn the_plot_is_on_both_pages() {
+        let view = searched();
+        let (terminal, markdown) = (testing::page(&view, 100), testing::list(&view));
+        let legend = "read_lat_p99 over rate_iops, both on logarithmic scales; o kept, x broken; the line is the limit";
+        assert!(terminal.contains(&format!("  {legend}\n")), "{terminal}");
+        let block = markdown.split("```").nth(1).unwrap();
+        let words = block.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(block.starts_with("text\n") && words.contains(legend), "{markdown}");
+        assert!(block.contains("10 ms ┼"), "{markdown}");
     }
 
     #[test]

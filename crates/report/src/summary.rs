@@ -4,6 +4,7 @@ use crate::number::{interval, with_interval};
 use record::finding::Severity;
 use record::judged::{Asked, CellView, Metric, RunView};
 use record::quantity::Bytes;
+use record::volume::VolumeFacts;
 use record::workload::Rw;
 
 /// With more cells the table is the answer.
@@ -30,11 +31,38 @@ pub(crate) fn summary(view: &RunView) -> Option<String> {
         1 => format!("{figure} {of}"),
         _ => format!("{figure} {of} ({})", cell.workload),
     });
-    let figures: Vec<String> = said.collect();
+    let told: Vec<String> = said.collect();
     let place = place(first).map_or_else(String::new, |place| format!("{place}: "));
+    let unseen = unseen(view, figures.iter().map(|(cell, ..)| *cell)).unwrap_or_default();
     let doubted = view.findings.iter().any(|finding| finding.severity >= Severity::Caveat);
     let doubt = if doubted { " The caveats below say what else is in these figures." } else { "" };
-    Some(format!("{place}{}.{doubt}", figures.join("; ")))
+    Some(format!("{place}{}.{unseen}{doubt}", told.join("; ")))
+}
+
+/// What figures of existing directories and disks can't exclude: caches that this machine doesn't see. `None` for volumes with limits of
+/// their own, which no cache gets round, and for I/O through the page cache to less data than the memory: a finding is about that.
+fn unseen<'a>(view: &RunView, cells: impl Iterator<Item = &'a CellView>) -> Option<String> {
+    let asked: Vec<(&CellView, &Asked)> =
+        cells.filter_map(|cell| Some((cell, cell.asked.as_ref()?))).collect();
+    let (first, _) = asked.first()?;
+    let is_limited = |volume: &VolumeFacts| !volume.verified.is_empty() || volume.burst.is_some();
+    let limited = view.volumes.iter().any(is_limited) || !view.emulated.is_empty();
+    let memory = view.environment.of(&first.target).memory_bytes.filter(|_| !limited)?;
+    let data = asked.iter().map(|(_, a)| a.size_bytes.saturating_mul(u64::from(a.numjobs))).min()?;
+    // some file systems serve direct I/O from memory all the same
+    let bypasses = |cell: &CellView| cell.served.is_none_or(|served| served.page_cache < 0.005);
+    let direct = asked.iter().all(|(cell, asked)| asked.direct && bypasses(cell));
+    let (size, of_memory) = (Bytes(data), Bytes(memory));
+    let seen = match (data > memory, direct) {
+        (true, _) => format!("The file is {size}, more than the {of_memory} of memory of this machine"),
+        (false, true) => {
+            format!("The file is {size}, this machine has {of_memory} of memory: direct I/O bypasses it")
+        }
+        (false, false) => return None,
+    };
+    Some(format!(
+        " {seen}; a cache below the machine may have helped: a disk's own, a RAID controller's or a host's page cache."
+    ))
 }
 
 /// The deepest device that can be seen below the load.
@@ -119,11 +147,30 @@ mod tests {
         one.metrics.insert("durable_lat_mean".to_owned(), durable);
         let mut view = testing::run("quick", "?", vec![many, one]);
         view.findings.clear();
+        view.environment.memory_bytes = None;
         assert_eq!(
             summary(&view).unwrap(),
             "On vda (virtual disk): 75,000 ± 900 IOPS in random reads of 4 KiB at depth 64; 200 ± 10 us until a write of 4 KiB is \
              durable."
         );
+        view.environment.memory_bytes = Some(24 << 30);
+        let told = summary(&view).unwrap();
+        assert!(
+            told.ends_with(
+                "durable. The file is 256 MiB, this machine has 24 GiB of memory: direct I/O bypasses it; a cache below the machine \
+                 may have helped: a disk's own, a RAID controller's or a host's page cache."
+            ),
+            "{told}"
+        );
+        view.environment.memory_bytes = Some(128 << 20);
+        let told = summary(&view).unwrap();
+        assert!(
+            told.contains("The file is 256 MiB, more than the 128 MiB of memory of this machine; a cache"),
+            "{told}"
+        );
+        view.environment.memory_bytes = Some(24 << 30);
+        view.cells[0].asked.as_mut().unwrap().direct = false;
+        assert!(!summary(&view).unwrap().contains("memory"), "a finding is about the page cache");
         view.cells[1].stack = "other".to_owned();
         assert_eq!(summary(&view), None, "the answers compare stacks");
     }

@@ -3,7 +3,10 @@
 mod grid;
 mod line;
 
-use crate::document::{Block, Branch, Caveat, Document, Heading, List, Paragraph, Style, Tone, Words};
+use crate::chart;
+use crate::document::{
+    Block, Branch, Caveat, Document, Heading, List, Paragraph, Scatter, Style, Tone, Words,
+};
 use crate::paint::Paint;
 use crate::sparkline;
 use crate::wrap::fill;
@@ -55,6 +58,7 @@ impl Page {
             Block::Table(table) => grid(table, self.width, self.paint),
             // Too coarse in characters; the table has the same numbers.
             Block::DotPlot(_) => String::new(),
+            Block::Scatter(scatter) => self.scatter(scatter),
             Block::Caveats(caveats) => caveats.iter().map(|caveat| self.caveat(caveat)).collect(),
             Block::Notes(notes) => {
                 let faint = |note: &String| Words::styled(Style::Toned(Tone::Faint), note);
@@ -80,6 +84,11 @@ impl Page {
                 format!("{} {result}\n", self.paint.heading(&format!("{text}:")))
             }
         }
+    }
+
+    fn scatter(self, scatter: &Scatter) -> String {
+        let lines = chart::drawn(scatter, self.width - 2).unwrap_or_default();
+        lines.iter().map(|line| format!("  {line}\n")).collect()
     }
 
     fn paragraphs(self, paragraphs: &[Paragraph]) -> String {

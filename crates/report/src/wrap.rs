@@ -4,7 +4,8 @@ use textwrap::{Options, WordSplitter};
 
 /// Wraps a text into lines of at most `width` characters; the first begins with `first`, the others with as many blanks. A word that is
 /// longer than a line stays whole, since it may be a path.
-pub(crate) fn fill(first: &str, text: &str, width: usize) -> String {
+#[must_use]
+pub fn fill(first: &str, text: &str, width: usize) -> String {
     let indent = " ".repeat(first.chars().count());
     let words: Vec<&str> = text.split_whitespace().collect();
     // textwrap doesn't indent an empty line

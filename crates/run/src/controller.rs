@@ -74,24 +74,31 @@ pub fn execute(
     Ok(stopped)
 }
 
+/// What an undo did on a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undo {
+    /// One line per run.
+    pub lines: Vec<String>,
+    /// Whether nothing is left of the runs that have ended.
+    pub clean: bool,
+    /// Whether a run is still going on, which was left alone.
+    pub going_on: bool,
+}
+
 /// Undoes what earlier runs left on the node: the run that `run` names, or else all runs that have no living owner.
 ///
-/// `give_up` names a disk that won't come back. Returns one line per run, and whether nothing is left.
+/// `give_up` names a disk that won't come back.
 ///
 /// # Errors
 /// When the node can't be started or fails.
-pub fn undo(
-    node_argv: &[OsString],
-    run: Option<RunId>,
-    give_up: Option<&str>,
-) -> Result<(Vec<String>, bool), RunError> {
+pub fn undo(node_argv: &[OsString], run: Option<RunId>, give_up: Option<&str>) -> Result<Undo, RunError> {
     let never = AtomicBool::new(false);
     let mut silent = |_| Ok(());
     let at = NodeAt { target: LOCAL.to_owned(), argv: node_argv.to_vec(), hosted: Vec::new() };
     let mut line = AgentLink::to(&at)?;
     line.hello(&never, &mut silent)?;
     match line.ask(&Request::Undo { run, give_up: give_up.map(str::to_owned) }, &never, &mut silent)? {
-        Reply::Undone { lines, clean } => Ok((lines, clean)),
+        Reply::Undone { lines, clean, going_on } => Ok(Undo { lines, clean, going_on }),
         other => Err(out_of_turn(&other)),
     }
 }
@@ -123,7 +130,8 @@ fn cells_of<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = &'p Cel
 }
 
 /// The most bytes that any cell lays out in each existing directory of a target, by the volume's name.
-fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
+#[must_use]
+pub fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
     let mut most: BTreeMap<String, u64> = BTreeMap::new();
     for cell in cells_of(plan, target) {
         let data = cell.workload.data_bytes().saturating_add(cell.workload.made_bytes());

@@ -2,6 +2,7 @@
 
 mod chosen;
 mod course;
+mod estimate;
 mod length;
 mod search;
 mod seen;

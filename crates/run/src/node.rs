@@ -317,14 +317,17 @@ impl<W: Write> Node<'_, W> {
 
     fn undo(&self, run: Option<RunId>, give_up: Option<&str>) -> Result<Reply, Failure> {
         let mut lines = Vec::new();
-        let mut clean = true;
+        let (mut clean, mut going_on) = (true, false);
         for leftover in stack::leftovers(&self.machine)? {
             if run.as_ref().is_some_and(|r| *r != leftover.run) {
                 continue;
             }
             if leftover.owner_alive {
-                lines.push(format!("{}: still running; stop it first", leftover.run));
-                clean = false;
+                lines.push(format!(
+                    "{}: still running, and undoes its own changes when it ends: wait for it, or stop it by Ctrl-C",
+                    leftover.run
+                ));
+                going_on = true;
                 continue;
             }
             sweep(&self.machine, &leftover.run);
@@ -336,7 +339,7 @@ impl<W: Write> Node<'_, W> {
                 }
             }
         }
-        Ok(Reply::Undone { lines, clean })
+        Ok(Reply::Undone { lines, clean, going_on })
     }
 }
 

@@ -185,6 +185,9 @@ pub enum Reply {
         lines: Vec<String>,
         /// Whether nothing is left.
         clean: bool,
+        /// Whether a run is still going on. It undoes its own changes, so nothing of it was touched.
+        #[serde(default)]
+        going_on: bool,
     },
     /// The request failed; no other reply will follow.
     Failed {
@@ -204,8 +207,9 @@ impl Reply {
             Self::Provisioned { environment, failed } => {
                 Self::Provisioned { environment, failed: failed.map(|text| indented(&text).into_owned()) }
             }
-            Self::Undone { lines, clean } => {
-                Self::Undone { lines: lines.iter().map(|line| indented(line).into_owned()).collect(), clean }
+            Self::Undone { lines, clean, going_on } => {
+                let lines = lines.iter().map(|line| indented(line).into_owned()).collect();
+                Self::Undone { lines, clean, going_on }
             }
             Self::Failed { blame, error } => Self::Failed { blame, error: indented(&error).into_owned() },
             other => other,

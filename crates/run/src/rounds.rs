@@ -45,7 +45,9 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
                 let Some(mut record) = hands.trial(request)? else { return Ok(Stopped::Interrupted) };
                 record.tried = tried;
                 ledger.take(&record);
+                let so_far = ledger.estimate(&record.id.cell);
                 hands.tell(Event::TrialFinished { record: Box::new(record) })?;
+                so_far.map_or(Ok(()), |estimate| hands.tell(estimate))?;
             }
         }
     }

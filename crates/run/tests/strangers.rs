@@ -54,11 +54,11 @@ fn said(error: &RunError) -> String {
 #[test]
 fn lines_of_an_undo_are_text() {
     let dir = TempDir::new().unwrap();
-    let undone = line(&Reply::Undone { lines: vec![EVIL.to_owned()], clean: true });
-    let (lines, clean) = undo(&node(dir.path(), &[hello(), undone], b""), None, None).unwrap();
-    assert!(clean && lines.len() == 1);
-    is_safe(&lines[0]);
-    assert!(lines[0].contains("\n    FORGED"), "{}", lines[0]);
+    let undone = line(&Reply::Undone { lines: vec![EVIL.to_owned()], clean: true, going_on: false });
+    let done = undo(&node(dir.path(), &[hello(), undone], b""), None, None).unwrap();
+    assert!(done.clean && done.lines.len() == 1);
+    is_safe(&done.lines[0]);
+    assert!(done.lines[0].contains("\n    FORGED"), "{}", done.lines[0]);
 }
 
 #[test]

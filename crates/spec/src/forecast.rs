@@ -6,7 +6,8 @@ use crate::find::FEWEST_TRIALS;
 use crate::{flush, pace};
 use rates::LAYOUT_BLOCK;
 pub use rates::{
-    GUEST_SLOWNESS, LAYER_SECONDS, LAYOUT_RATE, TRIAL_SECONDS, UNLIMITED_RATE, VERIFY_SECONDS, VOLUME_SECONDS,
+    Assumed, DURABLE_SECONDS, GUEST_SLOWNESS, LAYER_SECONDS, LAYOUT_RATE, TRIAL_SECONDS, UNLIMITED_RATE,
+    VERIFY_SECONDS, VOLUME_SECONDS,
 };
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{Rebuild, Stack};
@@ -30,6 +31,8 @@ pub struct Forecast {
     pub trials: u64,
     /// Bytes written to the volumes' storage in all rounds: backing files, data sets, the workloads' own writes.
     pub bytes_written: u64,
+    /// What the bytes written rest on besides limits that the plan states.
+    pub assumed: Assumed,
     /// All rounds, regardless of the budgets.
     pub most: Takes,
     /// The shortest run: up to the first check of `until`, to the first possible end of a search, or to the end of a budget before
@@ -107,6 +110,7 @@ pub fn forecast(plan: &Plan) -> Forecast {
         seconds_per_trial: shortest.seconds_per_trial,
         trials: most.trials,
         bytes_written: most.bytes_written,
+        assumed: assumed(plan),
         most,
         least,
         spent,
@@ -114,6 +118,14 @@ pub fn forecast(plan: &Plan) -> Forecast {
         needs_root: provided.needs_root,
         needs_tools: crate::tools::of(plan),
     }
+}
+
+fn assumed(plan: &Plan) -> Assumed {
+    let each = plan.cells.iter().map(|cell| pace::assumed(cell, &plan.measure));
+    each.fold(Assumed::default(), |all, one| Assumed {
+        rate: all.rate || one.rate,
+        durable: all.durable || one.durable,
+    })
 }
 
 /// The cost of providing the volumes, once.

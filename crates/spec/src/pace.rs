@@ -1,12 +1,12 @@
-//! Upper bounds of the duration of a workload's trial and of the bytes that it writes: for forecasts.
+//! The duration of a workload's trial and the bytes that it writes, for forecasts: by limits that the plan states, else by assumed rates.
 
 use crate::block_sizes::mean;
-use crate::forecast::rates::{LAYOUT_RATE, UNLIMITED_RATE};
+use crate::forecast::rates::{Assumed, DURABLE_SECONDS, LAYOUT_RATE, UNLIMITED_RATE};
 use record::copy::Corpus;
 use record::plan::{Cell, Measure};
 use record::stack::Stack;
 use record::volume::{Limits, Volume, VolumeKind};
-use record::workload::{Ask, Options};
+use record::workload::{Ask, Options, SyncMode};
 
 /// Returns the seconds of load in one trial: its ramp, its measured time, and the time to read data back for verification.
 pub(crate) fn seconds(cell: &Cell, measure: &Measure) -> f64 {
@@ -74,19 +74,57 @@ fn load_seconds(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
     }
     // One pass over the data, unless the time is up earlier.
     let reads = if options.rw.reads() { rate(options, stack, read_limits) } else { f64::INFINITY };
-    let writes = if options.rw.writes() { rate(options, stack, write_limits) } else { f64::INFINITY };
+    let writes = if options.rw.writes() { write_rate(options, stack) } else { f64::INFINITY };
     let slowest = reads.min(writes).min(UNLIMITED_RATE * 4.0);
     end.min(load_bytes(options) / slowest)
 }
 
 fn written_by(options: &Options, stack: &Stack, measure: &Measure) -> f64 {
-    let written = rate(options, stack, write_limits) * load_seconds(options, stack, measure);
-    let once = if options.rw.is_mixed() {
+    let written = write_rate(options, stack) * load_seconds(options, stack, measure);
+    if options.time_based { written } else { written.min(once(options)) }
+}
+
+/// Returns the bytes that one pass writes.
+fn once(options: &Options) -> f64 {
+    if options.rw.is_mixed() {
         load_bytes(options) * f64::from(100 - options.rwmixread.min(100)) / 100.0
     } else {
         load_bytes(options)
-    };
-    if options.time_based { written } else { written.min(once) }
+    }
+}
+
+/// Returns what the bytes that one trial's load writes rest on, besides limits that the plan states.
+pub(crate) fn assumed(cell: &Cell, measure: &Measure) -> Assumed {
+    let writers = cell.workload.all_options().into_iter().filter(|options| options.rw.writes());
+    let mut assumed = Assumed::default();
+    for options in writers {
+        let (rate, durable) = (rate(options, &cell.stack, write_limits), durable_rate(options));
+        let is_whole = !options.time_based
+            && rate.min(durable) * load_seconds(options, &cell.stack, measure) >= 0.999 * once(options);
+        let by_volumes = volumes_rate(&cell.stack, write_limits, mean(options));
+        let is_unlimited =
+            cell.stack.volumes.iter().any(|volume| limit_of(volume, write_limits, 1.0).is_none());
+        assumed.durable |= !is_whole && durable < rate;
+        assumed.rate |= !is_whole && durable >= rate && by_volumes <= rate && is_unlimited;
+    }
+    assumed
+}
+
+/// Returns the most bytes per second that limits and syncs allow.
+fn write_rate(options: &Options, stack: &Stack) -> f64 {
+    rate(options, stack, write_limits).min(durable_rate(options))
+}
+
+/// Returns the bytes per second of writes that wait until they are durable, in all jobs. Those in flight together wait together.
+fn durable_rate(options: &Options) -> f64 {
+    if !options.writes_become_durable() {
+        return f64::INFINITY;
+    }
+    let syncs = [options.fsync, options.fdatasync].into_iter().filter(|every| *every > 0).min();
+    let every = if options.sync == SyncMode::None { syncs.unwrap_or(1) } else { 1 };
+    let together = if options.syncs_each_write() { 1 } else { options.iodepth.max(1) };
+    let writes = f64::from(every) * f64::from(together) * f64::from(options.numjobs);
+    writes * mean(options) / DURABLE_SECONDS
 }
 
 /// Returns the most bytes per second that the volumes and the workload's own rate limits allow.
@@ -97,14 +135,19 @@ fn rate(options: &Options, stack: &Stack, limits_of: LimitsOf) -> f64 {
 
 /// Returns the bytes per second that all volumes allow together, in requests of `block` bytes.
 pub(crate) fn volumes_rate(stack: &Stack, limits_of: LimitsOf, block: f64) -> f64 {
-    let rate = |volume: &Volume| match &volume.kind {
-        VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } => {
-            let (iops, bps) = limits_of(limits);
-            iops.map_or(UNLIMITED_RATE, |iops| float(iops) * block).min(bps.map_or(UNLIMITED_RATE, float))
-        }
-        VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => UNLIMITED_RATE,
-    };
+    let rate =
+        |volume: &Volume| limit_of(volume, limits_of, block).unwrap_or(UNLIMITED_RATE).min(UNLIMITED_RATE);
     stack.volumes.iter().map(rate).sum()
+}
+
+/// Returns the bytes per second that a volume's own limits allow, in requests of `block` bytes; `None` without such limits.
+fn limit_of(volume: &Volume, limits_of: LimitsOf, block: f64) -> Option<f64> {
+    let (VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. }) = &volume.kind else {
+        return None;
+    };
+    let (iops, bps) = limits_of(limits);
+    let by_iops = iops.map(|iops| float(iops) * block);
+    by_iops.into_iter().chain(bps.map(float)).reduce(f64::min)
 }
 
 /// Returns the rate limits of all jobs together.

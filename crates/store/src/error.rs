@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The directory for the file could not be created.
-    #[error("cannot make the directory for the results file {}", path.shown())]
+    #[error(
+        "cannot make the directory for the results file {}: set HOME to your own directory, or choose another file by --store",
+        path.shown()
+    )]
     Directory {
         /// Path of the results file.
         path: PathBuf,

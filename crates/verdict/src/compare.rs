@@ -75,7 +75,7 @@ pub fn within(run: &Judged<'_>, wanted: &Wanted) -> Comparison {
     };
     for (i, a) in cells.iter().enumerate() {
         for b in cells.iter().skip(i + 1).filter(|b| are_rivals(a, b)) {
-            pairs.push(Pair { a, b, metrics: Figures::of(run, a, wanted).common(b) });
+            pairs.push(Pair { a, b, metrics: Figures::beside(run, a, &[*b], wanted).common(b) });
         }
     }
     let alone = |c: &&CellView| !pairs.iter().any(|p| p.a.id == c.id || p.b.id == c.id);
@@ -244,7 +244,7 @@ fn figures(
     wanted: &Wanted,
 ) -> (Vec<String>, Vec<LeftOut>) {
     match wanted.usual {
-        Usual::Compared => (Figures::of(run, a, wanted).common(b), Vec::new()),
+        Usual::Compared => (Figures::beside(run, a, &[b], wanted).common(b), Vec::new()),
         Usual::Gated => usual::gated(run, a, baseline, b, wanted),
     }
 }

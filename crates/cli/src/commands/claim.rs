@@ -17,6 +17,7 @@ pub(crate) fn claim(args: &Claim, settings: &Settings) -> Result<Exit, Failure> 
     let id = args.disk.strip_prefix("/dev/disk/by-id/").unwrap_or(&args.disk);
     let roots = Roots::default();
     let disk = Candidate::by_id(&roots, id).map_err(Failure::input)?;
+    refuse_mounted(&roots, &disk)?;
     let own = confirmation(disk.identity(), id);
     if let Some(typed) = &args.yes_i_own {
         same(typed, &own, &disk)?;
@@ -50,6 +51,22 @@ pub(crate) fn claim(args: &Claim, settings: &Settings) -> Result<Exit, Failure> 
         output::aside(&format!("as it is now, it would still be refused:\n{refusal}"));
     }
     Ok(Exit::Fine)
+}
+
+/// Who claims a mounted disk may mean another one.
+fn refuse_mounted(roots: &Roots, disk: &Candidate) -> Result<(), Failure> {
+    let mounted = disk.mounted(roots);
+    if mounted.is_empty() {
+        return Ok(());
+    }
+    let saw: Vec<&str> = mounted.iter().map(|one| one.saw.as_str()).collect();
+    let mut remedies: Vec<&str> = mounted.iter().map(|one| one.remedy.as_str()).collect();
+    remedies.dedup();
+    Err(Failure::machine(format!(
+        "nothing was claimed, since the disk is in use: {}; {}",
+        saw.join("; "),
+        remedies.join("; ")
+    )))
 }
 
 fn same(typed: &str, own: &str, disk: &Candidate) -> Result<(), Failure> {

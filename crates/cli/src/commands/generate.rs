@@ -105,3 +105,32 @@ fn section(text: &mut String, name: &str, command: &mut Command) {
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let _ = writeln!(text, "## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{man_pages, visible};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn man_pages_show_every_argument_and_every_option() {
+        let pages: BTreeMap<String, String> = man_pages().unwrap().into_iter().collect();
+        let mut arguments = 0;
+        for (name, verb) in visible().1 {
+            // without the escapes of roff
+            let page = pages[&format!("diskproof-{}.1", name.replace(' ', "-"))].replace('\\', "");
+            let (synopsis, options) = page.split_once(".SH OPTIONS").unwrap();
+            for argument in verb.get_arguments().filter(|argument| !argument.is_hide_set()) {
+                if let Some(long) = argument.get_long() {
+                    assert!(page.contains(&format!("--{long}")), "{name}: --{long}");
+                    continue;
+                }
+                let value = argument.get_value_names().and_then(|names| names.first());
+                let shown =
+                    format!("fI{}fR", value.map_or(argument.get_id().as_str(), |value| value.as_str()));
+                assert!(synopsis.contains(&shown) && options.contains(&shown), "{name}: {shown}\n{page}");
+                arguments += 1;
+            }
+        }
+        assert!(arguments >= 15, "{arguments}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod forecast;
 mod here;
+mod space;
 
 use super::{experiment, under};
 use crate::args::PlanArgs;

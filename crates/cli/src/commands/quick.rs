@@ -1,5 +1,7 @@
 //! `diskproof quick [DIR]`: measures the storage under a directory, without root and without an experiment file.
 
+mod size;
+
 use super::experiment;
 use super::session::{Session, answer};
 use crate::args::Quick;
@@ -7,19 +9,13 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use record::printable::Shown as _;
-use record::quantity::Bytes;
 use rustix::fs::{Mode, OFlags, statvfs};
+use size::Room;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const EXPERIMENT: &str = include_str!("../../../../experiments/quick.yaml");
-/// Data per trial, in bytes, unless there is little free space.
-const SIZE_BYTES: u64 = 256 << 20;
-/// With less data, a figure says more about the device's cache than about the device.
-const MIN_SIZE_BYTES: u64 = 16 << 20;
-/// At most one part in this many of the free space is used.
-const SHARE_OF_FREE: u64 = 4;
 
 pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> {
     let dir = args.dir.canonicalize().map_err(|e| Failure::input(format!("{}: {e}", args.dir.shown())))?;
@@ -27,24 +23,44 @@ pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> 
         return Err(Failure::input(format!("{} is not a directory", dir.shown())));
     }
     let direct = takes_direct(&dir)?;
-    let size = match &args.size {
-        Some(size) => size.clone(),
-        None => size_for(free_bytes(&dir)?)?.to_string(),
+    let (size, room) = match &args.size {
+        Some(size) => (size.clone(), None),
+        None => {
+            let room = room(&dir, direct, args.seconds)?;
+            (room.size()?.to_string(), Some(room))
+        }
     };
-    for remark in remarks(&dir, direct, args.size.is_none().then(|| size.parse().ok()).flatten()) {
-        output::aside(&format!("note: {remark}"));
-    }
     let set = BTreeMap::from([
         ("dir".to_owned(), dir.to_string_lossy().into_owned()),
-        ("size".to_owned(), size),
+        ("size".to_owned(), size.clone()),
         ("direct".to_owned(), u8::from(direct).to_string()),
         ("trial".to_owned(), format!("{}s", args.seconds)),
         ("rounds".to_owned(), args.rounds.to_string()),
     ]);
     let mut plan = spec::parse(EXPERIMENT, "quick.yaml", &dir, &set).map_err(experiment::failure)?.plan;
     plan.seed = experiment::seed_of_the_clock();
+    if !direct {
+        output::aside(&format!(
+            "note: {} can't be read or written past the page cache, so I/O is buffered; reads start with dropped caches",
+            dir.shown()
+        ));
+    }
+    let trials = plan.cells.len().saturating_mul(usize::try_from(args.rounds).unwrap_or(usize::MAX));
+    let why = room.zip(size.parse().ok()).and_then(|(room, size)| room.why_no_larger(size, trials));
+    if let Some(why) = why {
+        output::aside(&format!("note: {why}"));
+    }
     let run = experiment::run_id();
     answer(Session { run, plan: &plan, earlier: None, provision_anew: false, settings })
+}
+
+/// What limits the data: free space, memory, and the rate of writing, which is measured.
+fn room(dir: &Path, direct: bool, trial_seconds: u32) -> Result<Room, Failure> {
+    let free = free_bytes(dir)?;
+    // refuses too little space before anything is written
+    size_for(free)?;
+    let rate = size::write_rate(dir, direct, free);
+    Ok(Room { free, memory: memory_bytes(), rate, trial_seconds: f64::from(trial_seconds) })
 }
 
 /// Whether files here can be opened with O_DIRECT; tries it with an unnamed file (O_TMPFILE).
@@ -92,49 +108,12 @@ pub(super) fn free_bytes(dir: &Path) -> Result<u64, Failure> {
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// The data per trial, in bytes; whole MiB, so that every block size divides it.
+/// The least data per trial, in bytes; whole MiB, so that every block size divides it.
 ///
 /// # Errors
 /// There is too little free space.
 pub(super) fn size_for(free_bytes: u64) -> Result<u64, Failure> {
-    let size = (free_bytes / SHARE_OF_FREE).min(SIZE_BYTES) >> 20 << 20;
-    if size < MIN_SIZE_BYTES {
-        return Err(Failure::machine(format!(
-            "only {} are free here; {} are needed, a quarter of which is used",
-            Bytes(free_bytes),
-            Bytes(MIN_SIZE_BYTES * SHARE_OF_FREE)
-        )));
-    }
-    Ok(size)
-}
-
-/// What the user should know before reading the figures.
-fn remarks(dir: &Path, direct: bool, size_bytes: Option<u64>) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if !direct {
-        remarks.push(format!(
-            "{} can't be read or written past the page cache, so I/O is buffered; reads start with dropped caches",
-            dir.shown()
-        ));
-    }
-    if let (Some(size), Some(memory)) = (size_bytes, memory_bytes())
-        && size < memory
-    {
-        let remark = if direct {
-            format!(
-                "each trial uses {} of data: a device's own cache may hold all of it (--size 8g is a harder test)",
-                Bytes(size)
-            )
-        } else {
-            format!(
-                "each trial uses {} of data, which fits into the {} of memory",
-                Bytes(size),
-                Bytes(memory)
-            )
-        };
-        remarks.push(remark);
-    }
-    remarks
+    size::of_free(free_bytes, size::LEAST_BYTES)
 }
 
 fn memory_bytes() -> Option<u64> {
@@ -146,22 +125,9 @@ fn memory_bytes() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXPERIMENT, MIN_SIZE_BYTES, SIZE_BYTES, free_bytes, size_for, takes_direct};
+    use super::{EXPERIMENT, free_bytes, takes_direct};
     use std::collections::BTreeMap;
     use std::path::Path;
-
-    #[test]
-    fn a_quarter_of_the_free_space_at_most() {
-        assert_eq!(size_for(u64::MAX).unwrap(), SIZE_BYTES);
-        assert_eq!(size_for(100 << 20).unwrap(), 25 << 20);
-        assert_eq!(size_for((MIN_SIZE_BYTES * 4) + 12345).unwrap(), MIN_SIZE_BYTES);
-        let refused = size_for(MIN_SIZE_BYTES * 4 - 1).unwrap_err();
-        assert_eq!(
-            (refused.exit.code(), refused.to_string().contains("64 MiB are needed")),
-            (3, true),
-            "{refused}"
-        );
-    }
 
     #[test]
     fn probing_leaves_nothing() {

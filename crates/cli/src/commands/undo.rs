@@ -47,12 +47,15 @@ fn named(name: &str, settings: &Settings) -> Result<RunId, Failure> {
 struct Done {
     lines: usize,
     clean: bool,
+    /// Whether a run is still going on, which was left alone.
+    going_on: bool,
 }
 
 impl Done {
     fn add(&mut self, other: Self) {
         self.lines += other.lines;
         self.clean &= other.clean;
+        self.going_on |= other.going_on;
     }
 
     fn told(&self) -> Result<Exit, Failure> {
@@ -63,24 +66,24 @@ impl Done {
         if self.lines == 0 {
             output::answer("nothing")?;
         }
-        Ok(Exit::Fine)
+        Ok(if self.going_on { Exit::Machine } else { Exit::Fine })
     }
 }
 
 /// Stops lab guests that killed runs started, and removes disks that they attached.
 fn guests(settings: &Settings) -> Result<Done, Failure> {
     match fleet::leave_abandoned(&settings.fleet(), None) {
-        Ok(lines) => said(&lines, true),
+        Ok(lines) => said(&lines),
         Err(error) => {
             output::aside(&Failure::from(error).to_string());
-            Ok(Done { lines: 0, clean: false })
+            Ok(Done { lines: 0, clean: false, going_on: false })
         }
     }
 }
 
-fn said(lines: &[String], clean: bool) -> Result<Done, Failure> {
+fn said(lines: &[String]) -> Result<Done, Failure> {
     lines.iter().try_for_each(|line| output::answer(line))?;
-    Ok(Done { lines: lines.len(), clean })
+    Ok(Done { lines: lines.len(), clean: true, going_on: false })
 }
 
 /// The plan of a stored run, if it names machines.
@@ -96,7 +99,7 @@ fn undo_everywhere(
     give_up: Option<&str>,
     settings: &Settings,
 ) -> Result<Exit, Failure> {
-    let mut done = Done { lines: 0, clean: true };
+    let mut done = Done { lines: 0, clean: true, going_on: false };
     for target in targets_of(plan) {
         let there = fleet::connect_as_it_is(plan, target, &settings.fleet())
             .map_err(Failure::from)
@@ -115,10 +118,11 @@ fn undo_everywhere(
 
 /// Asks an agent process to undo.
 fn undo_on(node_argv: &[OsString], run: Option<RunId>, give_up: Option<&str>) -> Result<Done, Failure> {
-    let (lines, clean) = controller::undo(node_argv, run, give_up).map_err(|error| Failure {
+    let undone = controller::undo(node_argv, run, give_up).map_err(|error| Failure {
         exit: Exit::from(error.fault()),
         error: Box::new(error),
         placed: false,
     })?;
-    said(&lines, clean)
+    let done = said(&undone.lines)?;
+    Ok(Done { clean: undone.clean, going_on: undone.going_on, ..done })
 }

@@ -1,5 +1,6 @@
-//! One line per event, for logs and pipes.
+//! One line per event, for logs and pipes; on a terminal, lines fit its width.
 
+use super::fit::{around, wrapped};
 use super::tracker::{Tracker, found};
 use crate::output;
 use record::event::Event;
@@ -21,14 +22,14 @@ impl Lines {
     }
 
     pub(crate) fn tell(&mut self, event: &Event) {
-        let now = Instant::now();
+        let (now, width) = (Instant::now(), output::aside_width());
         self.tracker.take(event, now);
-        if let Some(line) = self.line(event, now) {
-            output::aside(&indented(&line));
+        if let Some(line) = self.line(event, now, width) {
+            output::aside(&wrapped(&indented(&line), width));
         }
     }
 
-    fn line(&mut self, event: &Event, now: Instant) -> Option<String> {
+    fn line(&mut self, event: &Event, now: Instant, width: Option<usize>) -> Option<String> {
         let (finished, total) = self.tracker.count();
         match event {
             Event::RunStarted { run, trials, forecast_seconds } => {
@@ -45,8 +46,9 @@ impl Lines {
             )),
             Event::TrialStarted { cell, round, tried, .. } => {
                 self.trial_begun = now;
-                let (name, tries) = (self.tracker.name(cell), self.tracker.tries(cell, *tried));
-                Some(format!("trial {}/{total}: {name}{tries}, round {}", finished + 1, round + 1))
+                let after = format!("{}, round {}", self.tracker.tries(cell, *tried), round + 1);
+                let before = format!("trial {}/{total}: ", finished + 1);
+                Some(around(&before, self.tracker.name(cell), &after, width))
             }
             Event::TrialFinished { record } => {
                 let took = Seconds(now.duration_since(self.trial_begun).as_secs_f64());
@@ -54,13 +56,43 @@ impl Lines {
                     self.tracker.left(now).map(|left| format!(", about {left} left")).unwrap_or_default();
                 Some(format!("  {} ({took}{left})", found(record)))
             }
-            Event::RoundFinished { .. } => self.tracker.reported(event),
+            Event::CellEstimated { .. } => {
+                self.tracker.estimated(event).map(|figure| format!("  so far {figure}"))
+            }
+            Event::RoundFinished { .. } => self.tracker.reported(event, width),
             Event::LengthChosen { .. } => Tracker::length(event),
             Event::Warning { text } => Some(format!("warning: {text}")),
             Event::Step { .. }
             | Event::NodeReady { .. }
             | Event::Provisioned { .. }
             | Event::RunFinished { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+    use crate::progress::fit::wrapped;
+    use crate::progress::tracker::Tracker;
+    use crate::progress::tracker::tests::{plan, started};
+    use std::time::Instant;
+
+    #[test]
+    fn a_trial_of_long_names_is_one_line_of_the_terminal() {
+        let mut plan = plan();
+        plan.cells[0].stack.name = "lvm-raid10-on-luks-with-a-writeback-cache".to_owned();
+        plan.cells[0].workload.name = "randwrite-16k-with-a-sync-after-every-4-writes".to_owned();
+        let mut lines = Lines::new(Tracker::new(&plan, 0));
+        let mut at = |width| {
+            let line = lines.line(&started("a", 0), Instant::now(), width).unwrap();
+            wrapped(&line, width)
+        };
+        assert!(at(None).contains("writeback-cache randwrite-16k"), "{}", at(None));
+        for width in [40, 60, 80] {
+            let line = at(Some(width));
+            assert!(line.chars().count() <= width && !line.contains('\n'), "{line}");
+            assert!(line.starts_with("trial 1/4: lvm") && line.ends_with("writes, round 1"), "{line}");
         }
     }
 }

@@ -1,11 +1,14 @@
 //! A run's progress, derived from its events. Pure; the caller passes the time in.
 
+use super::fit::{around, halved};
 use record::event::Event;
 use record::find::{FindBy, Tried};
 use record::id::CellId;
+use record::judged::Metric;
 use record::plan::{Goal, Plan};
-use record::quantity::{Bytes, Seconds};
+use record::quantity::Seconds;
 use record::trial::{Outcome, Totals, TrialRecord};
+use report::{margin, single, so_far};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -26,8 +29,8 @@ pub(crate) struct Tracker {
     round: u32,
     step: String,
     step_done: Option<f64>,
-    /// The state after the last round, in words; only for a run with `measure: until`.
-    standing: Option<String>,
+    /// The end of the last round; only for a run with `measure: until`.
+    standing: Option<Event>,
     /// The number of trials that are still expected, if the last round reported it.
     expected: Option<u64>,
     asked: Option<Goal>,
@@ -85,10 +88,11 @@ impl Tracker {
                 "done".clone_into(&mut self.step);
             }
             Event::RoundFinished { open, more_rounds, .. } => {
-                self.standing = self.reported(event);
+                self.standing = Some(event.clone());
                 self.expected = more_rounds.map(|more| u64::from(more) * open.max(&1));
             }
             Event::NodeReady { .. }
+            | Event::CellEstimated { .. }
             | Event::Provisioned { .. }
             | Event::VolumesReady { .. }
             | Event::LengthChosen { .. }
@@ -97,23 +101,25 @@ impl Tracker {
     }
 
     /// A round's result in words: `round 7 of at most 30: xfs randread ±6.1 %, asked ±5 %; about 3 more rounds`.
-    pub(crate) fn reported(&self, event: &Event) -> Option<String> {
+    /// Names take at most half of these columns each.
+    pub(crate) fn reported(&self, event: &Event, columns: Option<usize>) -> Option<String> {
         let Event::RoundFinished { rounds, most_rounds, asked, open, widest, more_rounds } = event else {
             return None;
         };
         let round = format!("round {rounds} of at most {most_rounds}");
         let Some(widest) = widest else { return Some(format!("{round}: all {asked} are as asked")) };
-        let against = widest.against.as_ref().map(|other| format!(" against {}", self.name(other)));
+        let against =
+            widest.against.as_ref().map(|other| format!(" against {}", halved(self.name(other), columns)));
         let width = match (widest.width, self.asked) {
             (None, _) => "no interval yet".to_owned(),
             (Some(width), Some(Goal::Told(_))) => {
-                format!("a difference of {} isn't excluded", percent(width))
+                format!("a difference of {} isn't excluded", margin(width))
             }
-            (Some(width), _) => format!("±{}", percent(width)),
+            (Some(width), _) => format!("±{}", margin(width)),
         };
         let goal = match self.asked {
-            Some(Goal::Interval(x) | Goal::Ratios(x)) => format!(", asked ±{}", percent(x)),
-            Some(Goal::Told(x)) => format!(", asked {}", percent(x)),
+            Some(Goal::Interval(x) | Goal::Ratios(x)) => format!(", asked ±{}", margin(x)),
+            Some(Goal::Told(x)) => format!(", asked {}", margin(x)),
             None => String::new(),
         };
         let others = if *open > 1 { format!(", and {} more", open - 1) } else { String::new() };
@@ -123,7 +129,35 @@ impl Tracker {
             None => String::new(),
         };
         let against = against.unwrap_or_default();
-        Some(format!("{round}: {}{against} {width}{goal}{others}{more}", self.name(&widest.cell)))
+        Some(format!(
+            "{round}: {}{against} {width}{goal}{others}{more}",
+            halved(self.name(&widest.cell), columns)
+        ))
+    }
+
+    /// The figure of a cell over its trials so far: `1,240 IOPS ± 6.2 % after 3 rounds, asked ±5 %`.
+    pub(crate) fn estimated(&self, event: &Event) -> Option<String> {
+        let Event::CellEstimated { of, unit, estimate, low, high, confidence, trials, .. } = event else {
+            return None;
+        };
+        let figure = so_far(&Metric {
+            estimate: *estimate,
+            low: Some(*low),
+            high: Some(*high),
+            confidence: *confidence,
+            n: *trials,
+            unit: unit.clone(),
+            values: Vec::new(),
+            median: None,
+            trimmed: None,
+        });
+        // a rate says by its unit what it is
+        let name = if unit.ends_with("/s") { String::new() } else { format!("{of} ") };
+        let asked = match self.asked {
+            Some(Goal::Interval(x)) => format!(", asked ±{}", margin(x)),
+            Some(Goal::Ratios(_) | Goal::Told(_)) | None => String::new(),
+        };
+        Some(format!("{name}{figure} after {trials} rounds{asked}"))
     }
 
     /// Whether the number of trials is only a maximum.
@@ -140,8 +174,8 @@ impl Tracker {
     }
 
     /// The state after the last round, in words; only for a run with `measure: until`.
-    pub(crate) fn standing(&self) -> Option<&str> {
-        self.standing.as_deref()
+    pub(crate) fn standing(&self, width: Option<usize>) -> Option<String> {
+        self.reported(self.standing.as_ref()?, width)
     }
 
     /// The chosen length of trials, in words.
@@ -164,14 +198,15 @@ impl Tracker {
         (self.finished, self.total)
     }
 
-    /// The current cell, round and step.
-    pub(crate) fn doing(&self) -> String {
+    /// The current cell, round and step, with a shorter name if that makes it fit into `width` columns.
+    pub(crate) fn doing(&self, width: Option<usize>) -> String {
         let share =
             self.step_done.map(|done| format!(" {:.0} %", done.clamp(0.0, 1.0) * 100.0)).unwrap_or_default();
         match &self.cell {
             None => format!("{}{share}", self.step),
             Some(cell) => {
-                format!("{}, round {}/{}: {}{share}", self.name(cell), self.round + 1, self.rounds, self.step)
+                let state = format!(", round {}/{}: {}{share}", self.round + 1, self.rounds, self.step);
+                around("", self.name(cell), &state, width)
             }
         }
     }
@@ -196,12 +231,6 @@ impl Tracker {
     }
 }
 
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let whole = percent >= 100.0 || (percent - percent.round()).abs() < 0.05;
-    if whole { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
-}
-
 /// A trial's result in a few words; one trial has no interval.
 pub(crate) fn found(record: &TrialRecord) -> String {
     if let Outcome::Failed(reason) = &record.outcome {
@@ -211,7 +240,7 @@ pub(crate) fn found(record: &TrialRecord) -> String {
     let metrics = engine.metrics();
     if let (Some(rate), Some(seconds)) = (metrics.get("files_per_second"), metrics.get("seconds")) {
         let ratio = metrics.get("compress_ratio").map(|r| format!(", {r:.2}:1")).unwrap_or_default();
-        return format!("{rate:.0} files/s in {seconds:.1} s{ratio}");
+        return format!("{} in {}{ratio}", single(*rate, "files/s"), single(*seconds, "s"));
     }
     if let Some(bonnie) = &engine.bonnie {
         let fast = engine.too_fast().count();
@@ -219,13 +248,7 @@ pub(crate) fn found(record: &TrialRecord) -> String {
     }
     let direction = |name: &str, totals: &Option<Totals>| {
         let totals = totals.as_ref().filter(|t| t.ios > 0)?;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a rate, shown in three digits"
-        )]
-        let rate = Bytes(totals.bytes_per_second.max(0.0) as u64);
-        Some(format!("{name} {:.0} IOPS, {rate}/s", totals.iops))
+        Some(format!("{name} {}, {}", single(totals.iops, "1/s"), single(totals.bytes_per_second, "B/s")))
     };
     let both = [direction("read", &engine.read), direction("write", &engine.write)];
     let text = both.into_iter().flatten().collect::<Vec<_>>().join("; ");
@@ -233,4 +256,4 @@ pub(crate) fn found(record: &TrialRecord) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

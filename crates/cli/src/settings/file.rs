@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 64 * 1024;
 
 /// Reads the settings in the file at `path`; none if it doesn't exist and isn't required.
 pub(super) fn read(path: &Path, required: bool) -> Result<Vec<Said>, SettingsError> {
-    let unreadable = |source| SettingsError::Unreadable { path: path.to_path_buf(), source };
+    let unreadable = |source| SettingsError::Unreadable { path: path.to_path_buf(), named: required, source };
     let file = match std::fs::File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound && !required => return Ok(vec![]),

@@ -95,7 +95,11 @@ fn a_named_file_is_read_instead_of_the_usual_ones() {
     Machine::write(&machine.system_file(), "color: always\n");
     Machine::write(&machine.dir.path().join("mine.yaml"), "sudo: never\n");
     machine.set("DISKPROOF_CONFIG", "/nowhere/at/all.yaml");
-    assert_eq!(machine.complaint(), "can't read the configuration file /nowhere/at/all.yaml");
+    let way_out = "name another one by --config";
+    assert_eq!(
+        machine.complaint(),
+        format!("can't read the configuration file /nowhere/at/all.yaml; {way_out}")
+    );
     machine.global.config = Some(PathBuf::from("mine.yaml"));
     let settings = machine.resolve().unwrap();
     assert_eq!((settings.color.value, settings.sudo.value), (Color::Auto, Sudo::Never));

@@ -47,6 +47,32 @@ pub enum Place {
     Behind(Option<RatioView>),
 }
 
+/// Points of one figure over another, with a limit of the upper one: the levels that a search tried. Both axes are logarithmic.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scatter {
+    /// Name of the figure along the horizontal axis; it has no unit.
+    pub across: &'static str,
+    /// Name of the figure along the vertical axis (docs/metrics.md).
+    pub up: &'static str,
+    /// Unit of the figure along the vertical axis, in which the limit is too.
+    pub unit: &'static str,
+    /// The limit: points above it break it.
+    pub limit: f64,
+    /// The points; all coordinates are positive.
+    pub points: Vec<Point>,
+}
+
+/// A point of a [`Scatter`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Its place along the horizontal axis.
+    pub across: f64,
+    /// Its place along the vertical axis.
+    pub up: f64,
+    /// Whether its trial was long enough to say on which side of the limit it lies.
+    pub is_told: bool,
+}
+
 /// A series of values in the order of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {

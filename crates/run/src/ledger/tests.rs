@@ -418,3 +418,31 @@ fn trials_stay_short_where_longer_ones_would_not_help() {
     let ran = run(&own, &[Storage { between: 0.0, within: 0.7, ..QUIET }]);
     assert!(ran.asked_seconds.iter().all(|s| *s == 10.0), "the workload says how long it lasts");
 }
+
+#[test]
+fn each_cell_is_told_with_the_interval_that_its_result_would_have() {
+    let told = |ran: &Ran, cell: &str| -> Vec<(f64, f64, u32)> {
+        let of_cell = |event: &Event| match event {
+            Event::CellEstimated { cell: id, low, high, trials, .. } if id.0 == cell => {
+                Some((*low, *high, *trials))
+            }
+            _ => None,
+        };
+        ran.events.iter().filter_map(of_cell).collect()
+    };
+    let expected =
+        |figures: &[f64], mean: &dyn Fn(&[f64]) -> Option<stats::Estimate>| -> Vec<(f64, f64, u32)> {
+            let of_first = |n: usize| mean(&figures[..n]).map(|e| (e.low, e.high, n as u32)).unwrap();
+            (2..=figures.len()).map(of_first).collect()
+        };
+    let rule = stats::StopRule::new(stats::Asked::HalfWidth(0.05), 0.95).unwrap();
+    let until = run(&plan(&["noisy", "quiet"], FIVE, 9), &[NOISY, QUIET]);
+    let by_rule = expected(&until.figures_of("noisy"), &|figures| rule.mean(figures, &[]));
+    assert_eq!(told(&until, "noisy"), by_rule);
+    assert_eq!(by_rule.len(), 8, "from the second trial on");
+    let fixed = run(&plan(&["noisy"], None, 4), &[NOISY]);
+    let plain = expected(&fixed.figures_of("noisy"), &|figures| stats::mean_t(figures, 0.95));
+    assert_eq!(told(&fixed, "noisy"), plain);
+    let broken = run(&plan(&["broken", "quiet"], None, 4), &[BROKEN, QUIET]);
+    assert!(told(&broken, "broken").is_empty(), "a failed trial has no figure");
+}

@@ -4,6 +4,8 @@
 pub const LAYOUT_RATE: f64 = 300e6;
 /// Assumed rate of an unlimited volume while measuring, in bytes per second.
 pub const UNLIMITED_RATE: f64 = 500e6;
+/// Assumed seconds until a write is durable, where it waits for its own sync.
+pub const DURABLE_SECONDS: f64 = 0.2e-3;
 /// Seconds to verify one limit of an emulated volume.
 pub const VERIFY_SECONDS: f64 = 3.0;
 /// Seconds to attach one volume and check it with the guard.
@@ -17,3 +19,12 @@ pub const TRIAL_SECONDS: f64 = 1.0;
 pub const GUEST_SLOWNESS: f64 = 4.0;
 /// Size of a request that lays out data, in bytes.
 pub(crate) const LAYOUT_BLOCK: f64 = 1_048_576.0;
+
+/// What a forecast assumes of writes: each field says whether the bytes written would be others without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Assumed {
+    /// A volume without limits writes [`UNLIMITED_RATE`].
+    pub rate: bool,
+    /// A durable write takes [`DURABLE_SECONDS`].
+    pub durable: bool,
+}

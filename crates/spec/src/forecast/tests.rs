@@ -1,4 +1,4 @@
-use super::{Budget, Forecast, forecast};
+use super::{Assumed, Budget, Forecast, forecast};
 
 fn of(rest: &str) -> Forecast {
     let text = format!("experiment: demo\n{rest}");
@@ -74,6 +74,40 @@ fn a_workloads_own_time_and_pace_count() {
     ] {
         let options = format!("{options}, layout: written");
         assert_eq!(load(&options), (written, seconds), "{options}");
+    }
+}
+
+#[test]
+fn writes_that_wait_until_they_are_durable_are_slow() {
+    let of = |volume: &str, options: &str| {
+        let text = format!(
+            "volumes: {{ d: {volume} }}\nstacks: {{ d: {{ on: d, layers: [ext4] }} }}\n\
+             workloads: {{ w: {{ direct: 1, size: 30m, layout: hole, {options} }} }}\n\
+             measure: {{ trial: 9s, ramp: 1s, rounds: 1 }}\n"
+        );
+        let text = if volume.contains("directory") { text.replace(", layers: [ext4]", "") } else { text };
+        let forecast = of(&text);
+        let backing = if volume.contains("emulate") { 100 << 20 } else { 0 };
+        (forecast.bytes_written - backing, forecast.assumed)
+    };
+    let (directory, durable) = ("{ directory: /tmp }", Assumed { durable: true, rate: false });
+    let limited = "{ emulate: { size: 100m, write_iops: 80 } }";
+    let assumed = |rate: bool| Assumed { rate, durable: false };
+    for (volume, options, written, rests_on) in [
+        (directory, "rw: randwrite", 5_000_000_000, assumed(true)),
+        // 5,000 writes of 4 KiB a second, each after the other
+        (directory, "rw: randwrite, fsync: 1", 5_000 * 4096 * 10, durable),
+        (directory, "rw: randwrite, fdatasync: 8, fsync: 32", 8 * 5_000 * 4096 * 10, durable),
+        (directory, "rw: randwrite, sync: dsync, iodepth: 4", 4 * 5_000 * 4096 * 10, durable),
+        (directory, "rw: randwrite, fsync: 1, numjobs: 2", 2 * 5_000 * 4096 * 10, durable),
+        (directory, "rw: randwrite, fsync: 1, rate_iops: 100", 100 * 4096 * 10, assumed(false)),
+        (directory, "rw: randwrite, rate_iops: 100", 100 * 4096 * 10, assumed(false)),
+        (directory, "rw: write, fsync: 1, time_based: 0", 31_457_280, assumed(false)),
+        (directory, "rw: randread", 0, assumed(false)),
+        (limited, "rw: randwrite, fsync: 1", 80 * 4096 * 10, assumed(false)),
+        (limited, "rw: randwrite", 80 * 4096 * 10, assumed(false)),
+    ] {
+        assert_eq!(of(volume, options), (written, rests_on), "{volume} {options}");
     }
 }
 

@@ -38,7 +38,8 @@ pub fn history(runs: &[PastRun<'_>], wanted: &Wanted) -> Option<History> {
     let mut lines = Vec::new();
     for (at, cell) in wanted_cells(latest, wanted).into_iter().enumerate() {
         let over_runs: Vec<Option<&CellView>> = cells.iter().map(|of_run| of_run[at]).collect();
-        for metric in Figures::of(&latest.judged, cell, wanted).metrics {
+        let others: Vec<&CellView> = over_runs.iter().flatten().copied().collect();
+        for metric in Figures::beside(&latest.judged, cell, &others, wanted).metrics {
             lines.extend(line(latest, cell, &metric, &over_runs));
         }
     }

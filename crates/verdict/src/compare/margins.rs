@@ -11,7 +11,7 @@ const OF_CPU: f64 = 0.10;
 const LATENCY_WEIGHT: f64 = 2.0;
 
 /// Directions whose percentiles have a short name: `p99` is `read_lat_p99`, `write_lat_p99` and so on.
-const SIDES: [&str; 4] = ["read", "write", "trim", "sync"];
+const SIDES: [&str; 5] = ["read", "write", "trim", "sync", "durable"];
 
 /// The kind of a figure, by its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -200,6 +200,50 @@ fn rate_tail_and_cpu_of_every_cell_are_judged_where_they_are_resolved() {
     assert_eq!(turned.gate.unwrap().passage, Passage::Pass);
 }
 
+/// The same run, as one of writes of which each has its own sync; without the time until they are durable if `known` is false.
+fn with_writes(mut made: Made, known: bool) -> Made {
+    for cell in &mut made.view.cells {
+        for (from, to) in [("read_iops", "write_iops"), ("read_lat_p99", "write_lat_p99")] {
+            let metric = cell.metrics.remove(from).unwrap();
+            cell.metrics.insert(to.to_owned(), metric);
+        }
+        if known {
+            let p99 = cell.metrics["write_lat_p99"].clone();
+            cell.metrics.insert("durable_lat_p99".to_owned(), p99);
+        }
+    }
+    made
+}
+
+/// A write's own latency ends before the data are safe: a gate on it passes where commits take twice as long.
+#[test]
+fn what_a_commit_waits_for_is_judged_where_both_runs_know_it() {
+    let wanted = Wanted { usual: Usual::Gated, ..Wanted::default() };
+    let gated = |new: &Made, old: &Made| gate(&new.judged(), &old.judged(), &wanted, &Rules::default());
+    let names = |comparison: &Comparison| -> Vec<String> {
+        let tails = comparison.lines.iter().filter(|line| line.metric.ends_with("p99"));
+        tails.map(|line| line.metric.clone()).collect()
+    };
+    let make = |name: &str, known| with_writes(two(name, &STEADY, &times(0.8, STEADY)), known);
+    let same = gated(&make("new", true), &make("old", true));
+    assert_eq!(names(&same), ["durable_lat_p99"; 2]);
+    let mut slow = make("new", true);
+    for cell in &mut slow.view.cells {
+        let durable = cell.metrics.get_mut("durable_lat_p99").unwrap();
+        durable.values.iter_mut().for_each(|value| *value *= 2.0);
+    }
+    let worse = gated(&slow, &make("old", true));
+    let of_durable = worse.lines.iter().filter(|line| line.metric == "durable_lat_p99");
+    assert!(of_durable.map(|line| line.gate).all(|gate| gate == Some(Passage::Regression)), "{worse:?}");
+    // An older baseline knows the writes alone.
+    let older = gated(&make("new", true), &make("old", false));
+    assert_eq!(names(&older), ["write_lat_p99"; 2]);
+    // A run that has lost the figure doesn't pass.
+    let lost = gated(&make("new", false), &make("old", true));
+    assert!(lost.left_out.iter().any(|left| left.text.contains("it has no durable lat p99")), "{lost:?}");
+    assert_ne!(lost.gate.unwrap().passage, Passage::Pass);
+}
+
 #[test]
 fn void_cells_are_left_out() {
     let (hole, mut trials) = cell("b", &HALF);

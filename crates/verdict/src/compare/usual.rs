@@ -10,6 +10,9 @@ const LEAST_FOR_P99: f64 = 1000.0;
 
 const SIDES: [&str; 3] = ["read", "write", "trim"];
 
+/// What a commit waits for. Where it is known it takes the place of the write's own latency, which ends before the data are safe.
+const DURABLE_P99: &str = "durable_lat_p99";
+
 /// The figures of a cell that are compared, and those that its trials are too short for.
 pub(super) struct Figures {
     pub(super) metrics: Vec<String>,
@@ -19,8 +22,13 @@ pub(super) struct Figures {
 impl Figures {
     /// The named metrics, or the usual ones.
     pub(super) fn of(run: &Judged<'_>, cell: &CellView, wanted: &Wanted) -> Self {
+        Self::beside(run, cell, &[], wanted)
+    }
+
+    /// The same to compare the cell with others: of two figures for the same thing the one that all of them have.
+    pub(super) fn beside(run: &Judged<'_>, cell: &CellView, others: &[&CellView], wanted: &Wanted) -> Self {
         let mut figures = if wanted.metrics.is_empty() {
-            usual(run, cell, wanted.usual)
+            usual(run, cell, others, wanted.usual)
         } else {
             Self { metrics: wanted.metrics.clone(), unresolved: Vec::new() }
         };
@@ -43,7 +51,7 @@ pub(super) fn gated(
     b: &CellView,
     wanted: &Wanted,
 ) -> (Vec<String>, Vec<LeftOut>) {
-    let (now, then) = (Figures::of(run, a, wanted), Figures::of(baseline, b, wanted));
+    let (now, then) = (Figures::beside(run, a, &[b], wanted), Figures::of(baseline, b, wanted));
     let metrics: Vec<String> = now.common(b).into_iter().filter(|m| !then.unresolved.contains(m)).collect();
     let left_out = |why, text: String| LeftOut {
         run: run.view.run.clone(),
@@ -73,7 +81,7 @@ fn shown(metric: &str) -> String {
 
 /// The rates by which a workload is judged, for each direction if there are several; the derived metrics; the 99th percentiles; for a gate also
 /// the CPU cost of an I/O.
-fn usual(run: &Judged<'_>, cell: &CellView, usual: Usual) -> Figures {
+fn usual(run: &Judged<'_>, cell: &CellView, others: &[&CellView], usual: Usual) -> Figures {
     let rate = crate::answer::headline(run.plan, cell);
     let active: Vec<&str> =
         SIDES.into_iter().filter(|s| cell.metrics.contains_key(&format!("{s}_{rate}"))).collect();
@@ -83,7 +91,7 @@ fn usual(run: &Judged<'_>, cell: &CellView, usual: Usual) -> Figures {
         vec![rate.to_owned()]
     };
     metrics.extend(run.plan.derived.iter().map(|d| d.name.clone()));
-    let tails = active.iter().map(|side| (is_resolved(run, cell, side), format!("{side}_lat_p99")));
+    let tails = active.iter().map(|side| (is_resolved(run, cell, side), tail(cell, others, side)));
     let (resolved, unresolved): (Vec<_>, Vec<_>) =
         tails.partition(|(is_resolved, _)| *is_resolved || usual == Usual::Compared);
     metrics.extend(resolved.into_iter().map(|(_, metric)| metric));
@@ -91,6 +99,15 @@ fn usual(run: &Judged<'_>, cell: &CellView, usual: Usual) -> Figures {
         metrics.push("engine_cpu_per_io".to_owned());
     }
     Figures { metrics, unresolved: unresolved.into_iter().map(|(_, metric)| metric).collect() }
+}
+
+/// The 99th percentile of what an application waits for in a direction. Each write counts once in both of its figures.
+fn tail(cell: &CellView, others: &[&CellView], side: &str) -> String {
+    let is_known = |cell: &CellView| cell.metrics.contains_key(DURABLE_P99);
+    if side == "write" && is_known(cell) && others.iter().all(|other| is_known(other)) {
+        return DURABLE_P99.to_owned();
+    }
+    format!("{side}_lat_p99")
 }
 
 /// Whether at least ten I/Os of each trial lie beyond the 99th percentile of this direction.

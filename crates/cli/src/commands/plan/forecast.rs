@@ -2,10 +2,10 @@
 
 use record::plan::{Goal, Measure, Plan, Until};
 use record::quantity::{Bytes, Seconds};
-use report::money;
+use report::{money, single};
 use serde_json::{Value, json};
 use spec::FEWEST_TRIALS;
-use spec::forecast::{Budget, FIRST_LOOK, Spent, Takes};
+use spec::forecast::{Assumed, Budget, DURABLE_SECONDS, FIRST_LOOK, Spent, Takes, UNLIMITED_RATE};
 
 /// The forecast as JSON.
 pub(super) fn document(forecast: &spec::Forecast) -> Value {
@@ -13,6 +13,10 @@ pub(super) fn document(forecast: &spec::Forecast) -> Value {
         "trials": forecast.trials,
         "seconds": forecast.seconds,
         "bytes_written": forecast.bytes_written,
+        "assumed": {
+            "write_bytes_per_second": forecast.assumed.rate.then_some(UNLIMITED_RATE),
+            "durable_write_seconds": forecast.assumed.durable.then_some(DURABLE_SECONDS),
+        },
         "least": forecast.least.as_ref().map(takes_document),
         "most": takes_document(&forecast.most),
         "spent": forecast.spent.map(|spent| json!({ "budget": name(spent.budget), "rounds": spent.rounds })),
@@ -46,12 +50,22 @@ pub(super) fn view(plan: &Plan) -> report::Forecast {
     report::Forecast {
         least: forecast.least.as_ref().map(takes),
         most: takes(&forecast.most),
+        written_if: written_if(forecast.assumed),
         until: until(plan),
         spent: forecast.spent.map(|spent| spent_in_words(spent, plan)),
         currency: plan.prices.currency.clone(),
         space_bytes: forecast.space_bytes,
         needs_root: forecast.needs_root,
     }
+}
+
+/// What is assumed of volumes whose limits nobody states.
+fn written_if(assumed: Assumed) -> Option<String> {
+    let rate = || format!("storage without limits writes {}", single(UNLIMITED_RATE, "B/s"));
+    let durable = || format!("a durable write takes {}", single(DURABLE_SECONDS * 1e6, "us"));
+    let both: Vec<String> =
+        [assumed.rate.then(rate), assumed.durable.then(durable)].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| both.join(" and "))
 }
 
 /// The rules by which the run ends before its last round.
@@ -161,6 +175,21 @@ mod tests {
             said("{ until: { interval: 5% }, budget: { rounds: 9, time: 1h, cost: 0.0055 } }"),
             "at most 0.0055 EUR by the budget: enough for about 4 rounds, spent before the first look"
         );
+    }
+
+    #[test]
+    fn what_the_bytes_written_rest_on_is_said() {
+        let said = |options: &str| {
+            let text = format!(
+                "experiment: demo\nvolumes: {{ d: {{ directory: /tmp }} }}\nstacks: {{ d: {{}} }}\n\
+                 workloads: {{ a: {{ rw: randwrite, size: 3m, {options} }}, r: {{ rw: read, size: 3m }} }}\n"
+            );
+            let loaded = spec::parse(&text, "demo.yaml", Path::new("/"), &BTreeMap::new()).unwrap();
+            view(&loaded.plan).written_if
+        };
+        assert_eq!(said("fsync: 1").as_deref(), Some("a durable write takes 200 us"));
+        assert_eq!(said("iodepth: 4").as_deref(), Some("storage without limits writes 500 MB/s"));
+        assert_eq!(said("rate_iops: 100"), None);
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! What a plan needs and this machine hasn't.
 
+use super::space;
 use crate::commands::doctor::kernel::Kernel;
-use crate::commands::quick::free_bytes;
 use crate::settings::Settings;
-use device::{ClaimBook, Place, Roots};
+use device::{ClaimBook, DiskReport, Place, Roots};
 use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
 use record::plan::{Cell, Plan};
 use record::printable::{Shown as _, one_line};
-use record::quantity::Bytes;
 use record::target::TargetKind;
 use record::volume::{Limits, VolumeKind};
 use record::workload::{Ask, EngineKind};
@@ -42,10 +41,10 @@ pub(super) fn look(plan: &Plan, settings: &Settings) -> Here {
     missing.extend(here.iter().flat_map(|target| programs(plan, target)));
     missing.extend(job_files(&cells, plan.measure.trial_seconds));
     missing.extend(of_kernel(&cells, &Kernel::look(Path::new("/"))));
-    missing.extend(volumes(&cells, &settings.state.value));
-    if !cells.is_empty() {
-        missing.extend(space_and_root(plan, &settings.state.value));
-    }
+    let disks = disks(&cells, &settings.state.value);
+    missing.extend(volumes(&cells, &disks));
+    missing.extend(space::missing(plan, &here, &cells, &disks, &settings.state.value));
+    missing.extend(root(plan).filter(|_| !cells.is_empty()));
     let mut seen = BTreeSet::new();
     missing.retain(|one| seen.insert(one.clone()));
     Here { looked: !here.is_empty(), missing }
@@ -89,37 +88,23 @@ fn of_kernel(cells: &[&Cell], kernel: &Kernel) -> Vec<String> {
     needed.filter(|name| kernel.lacks(name)).map(|name| format!("{name} in the kernel")).collect()
 }
 
-fn volumes(cells: &[&Cell], state: &Path) -> Vec<String> {
-    let all = || cells.iter().flat_map(|cell| cell.stack.all_volumes());
-    let disks: Vec<&String> = all()
-        .filter_map(|volume| match &volume.kind {
-            VolumeKind::Disk { id } => Some(id),
-            _ => None,
-        })
-        .collect();
-    let mut missing = Vec::new();
-    if !disks.is_empty() {
-        let book = ClaimBook::open(state).ok();
-        let known = device::inventory(&Roots::default(), &LocalRunner, book.as_ref());
-        for id in disks {
-            match known.iter().find(|disk| disk.ids.contains(id)) {
-                None => missing.push(format!("disk {}", id.shown())),
-                Some(disk) if !disk.claimed => {
-                    missing.push(format!("a claim on disk {0} (diskproof claim {0})", id.shown()))
-                }
-                Some(disk) if disk.dissent.iter().any(|dissent| dissent.heard) => {
-                    missing.push(format!(
-                        "disk {} free for use (diskproof devices says why it isn't)",
-                        id.shown()
-                    ));
-                }
-                Some(_) => {}
-            }
-        }
+/// The disks of this machine; none if the cells need none.
+fn disks(cells: &[&Cell], state: &Path) -> Vec<DiskReport> {
+    let mut all = cells.iter().flat_map(|cell| cell.stack.all_volumes());
+    if !all.any(|volume| matches!(volume.kind, VolumeKind::Disk { .. })) {
+        return Vec::new();
     }
+    device::inventory(&Roots::default(), &LocalRunner, ClaimBook::open(state).ok().as_ref())
+}
+
+fn volumes(cells: &[&Cell], known: &[DiskReport]) -> Vec<String> {
     let kernel = Kernel::look(Path::new("/"));
-    for volume in all() {
+    let mut missing = Vec::new();
+    for volume in cells.iter().flat_map(|cell| cell.stack.all_volumes()) {
         match &volume.kind {
+            VolumeKind::Disk { id } => {
+                missing.extend(of_disk(id, known.iter().find(|disk| disk.ids.contains(id))))
+            }
             VolumeKind::Directory { path } if !path.is_dir() => {
                 missing.push(format!("directory {}", path.shown()))
             }
@@ -132,19 +117,18 @@ fn volumes(cells: &[&Cell], state: &Path) -> Vec<String> {
     missing
 }
 
-/// The state directory may not exist yet: the space is that of the nearest directory above it.
-fn space_and_root(plan: &Plan, state: &Path) -> Vec<String> {
-    let forecast = spec::forecast(plan);
-    let mut missing = Vec::new();
-    let there = state.ancestors().find(|path| path.is_dir());
-    if let Some(free) = there.and_then(|path| free_bytes(path).ok())
-        && free < forecast.space_bytes
-    {
-        let (needed, free) = (Bytes(forecast.space_bytes), Bytes(free));
-        missing.push(format!("space: {needed} in {}, where {free} are free", state.shown()));
+fn of_disk(id: &str, known: Option<&DiskReport>) -> Option<String> {
+    match known {
+        None => Some(format!("disk {}", id.shown())),
+        Some(disk) if !disk.claimed => Some(format!("a claim on disk {0} (diskproof claim {0})", id.shown())),
+        Some(disk) if disk.dissent.iter().any(|dissent| dissent.heard) => {
+            Some(format!("disk {} free for use (diskproof devices says why it isn't)", id.shown()))
+        }
+        Some(_) => None,
     }
-    if forecast.needs_root && !fleet::is_root() && !fleet::may_sudo(&LocalRunner) {
-        missing.push("root, or sudo without a password".to_owned());
-    }
-    missing
+}
+
+fn root(plan: &Plan) -> Option<String> {
+    let is_missing = spec::forecast(plan).needs_root && !fleet::is_root() && !fleet::may_sudo(&LocalRunner);
+    is_missing.then(|| "root, or sudo without a password".to_owned())
 }

@@ -8,7 +8,7 @@ use record::workload::{Ask, CacheStart, EngineKind, Layout, Workload};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-fn plan() -> Plan {
+pub(crate) fn plan() -> Plan {
     let cell = |id: &str, stack: &str| Cell {
         id: CellId(id.to_owned()),
         target: "local".to_owned(),
@@ -41,7 +41,7 @@ fn record(outcome: Outcome, engine: Option<EngineOutput>) -> TrialRecord {
     }
 }
 
-fn started(cell: &str, round: u32) -> Event {
+pub(crate) fn started(cell: &str, round: u32) -> Event {
     Event::TrialStarted { cell: CellId(cell.to_owned()), round, index: 0, tried: None }
 }
 
@@ -57,7 +57,7 @@ fn time_left_comes_from_the_forecast_then_from_trials() {
     tracker.take(&Event::RunStarted { run, trials: 4, forecast_seconds: 60.0 }, begin);
     assert_eq!(tracker.left(begin).map(|s| s.0), Some(60.0));
     tracker.take(&started("b", 0), begin);
-    assert_eq!(tracker.doing(), "ext4 randread-4k, round 1/2: build");
+    assert_eq!(tracker.doing(None), "ext4 randread-4k, round 1/2: build");
     tracker.take(&finished(), begin + Duration::from_secs(20));
     assert_eq!(tracker.count(), (1, 4));
     assert_eq!(tracker.left(begin + Duration::from_secs(20)).map(|s| s.0), Some(60.0));
@@ -98,18 +98,46 @@ fn a_round_is_reported_with_the_widest_interval_and_what_is_missing() {
     let open = event(widest("b", None, Some(0.0612)), 1, Some(3));
     tracker.take(&open, now);
     assert_eq!(
-        tracker.standing(),
+        tracker.standing(None).as_deref(),
         Some("round 7 of at most 30: ext4 randread-4k ±6.1 %, asked ±5 %; about 3 more rounds")
     );
     let pair = event(widest("b", Some("a"), None), 2, None);
     assert_eq!(
-        tracker.reported(&pair).as_deref(),
+        tracker.reported(&pair, None).as_deref(),
         Some(
             "round 7 of at most 30: ext4 randread-4k against xfs randread-4k no interval yet, asked ±5 %, and 1 more"
         )
     );
+    let narrow = tracker.reported(&pair, Some(24)).unwrap();
+    assert!(narrow.contains(": ext4 r…ad-4k against xfs ra…ad-4k no interval"), "{narrow}");
     let done = event(None, 0, None);
-    assert_eq!(tracker.reported(&done).as_deref(), Some("round 7 of at most 30: all 2 are as asked"));
+    assert_eq!(tracker.reported(&done, None).as_deref(), Some("round 7 of at most 30: all 2 are as asked"));
+}
+
+#[test]
+fn a_cell_s_figure_so_far_is_told_beside_what_is_asked() {
+    let mut plan = plan();
+    let event = |of: &str, unit: &str, estimate: f64, half: f64| Event::CellEstimated {
+        cell: CellId("b".to_owned()),
+        of: of.to_owned(),
+        unit: unit.to_owned(),
+        estimate,
+        low: estimate - half,
+        high: estimate + half,
+        confidence: 0.95,
+        trials: 3,
+    };
+    let told = |plan: &Plan, event: &Event| Tracker::new(plan, 0).estimated(event).unwrap();
+    let iops = event("iops", "1/s", 1243.0, 75.3);
+    assert_eq!(told(&plan, &iops), "1,240 IOPS ± 6.1 % after 3 rounds");
+    plan.measure.until = Some(Until { goal: Goal::Interval(0.05), of: None });
+    assert_eq!(told(&plan, &iops), "1,240 IOPS ± 6.1 % after 3 rounds, asked ±5 %");
+    let latency = event("read_lat_p99", "us", 9_400.0, 200.0);
+    assert_eq!(told(&plan, &latency), "read_lat_p99 9.4 ms ± 2.2 % after 3 rounds, asked ±5 %");
+    let wild = event("bw", "B/s", 2e6, 1.9e6);
+    assert_eq!(told(&plan, &wild), "too few rounds: 0.10 to 3.9 MB/s after 3 rounds, asked ±5 %");
+    plan.measure.until = Some(Until { goal: Goal::Ratios(0.05), of: None });
+    assert_eq!(told(&plan, &iops), "1,240 IOPS ± 6.1 % after 3 rounds", "its own width isn't asked for");
 }
 
 #[test]
@@ -117,7 +145,7 @@ fn steps_are_shown_with_their_share() {
     let now = Instant::now();
     let mut tracker = Tracker::new(&plan(), 0);
     tracker.take(&Event::Step { cell: None, step: "writing vol[2]".to_owned(), done: Some(0.416) }, now);
-    assert_eq!(tracker.doing(), "writing vol[2] 42 %");
+    assert_eq!(tracker.doing(None), "writing vol[2] 42 %");
 }
 
 #[test]
@@ -129,7 +157,7 @@ fn what_a_trial_found_is_told_per_direction() {
         ..EngineOutput::new("fio-3.33".to_owned(), Window::default())
     };
     let text = found(&record(Outcome::Measured, Some(engine.clone())));
-    assert_eq!(text, "read 256 IOPS, 1 MiB/s; write 128 IOPS, 513.6 KiB/s");
+    assert_eq!(text, "read 256 IOPS, 1.05 MB/s; write 128 IOPS, 526 kB/s");
     engine.read = None;
     engine.write = None;
     assert_eq!(found(&record(Outcome::Measured, Some(engine))), "no I/O completed");
