@@ -75,7 +75,7 @@ fn owner<'t>(prefix: &str, trials: &'t mut [Measured]) -> Option<&'t mut Measure
     let (folder, name) = split(prefix);
     let names = |options: &Options| {
         let names = |option: &&str| options.other.get(*option).is_some_and(|value| split(value).1 == name);
-        OPTIONS.iter().any(|option| names(option))
+        OPTIONS.iter().any(names)
     };
     let wrote = |trial: &Measured| {
         split(&trial.file).0 == folder
