@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
     "quick",
     "calibrate",
     "new",
@@ -65,6 +65,7 @@ const VERBS: [&str; 22] = [
     "run",
     "resume",
     "show",
+    "report",
     "list",
     "export",
     "compare",
@@ -104,6 +105,7 @@ fn every_verb_has_help() {
         "run",
         "resume",
         "show",
+        "report",
         "export",
         "compare",
         "gate",

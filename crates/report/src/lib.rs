@@ -41,11 +41,15 @@ pub use document::{
     Align, Block, Branch, Caveat, Cell, Column, Document, DotPlot, DotRow, Heading, Level, List, Paragraph,
     Place, Row, Series, Span, Style, Table, Tone, Words,
 };
+pub use expectations::EXPECTATIONS;
 pub use history::history;
+pub use index::names;
 pub use json::{comparison_json, comparison_schema, history_json, history_schema, json, schema};
 pub use junit::junit;
 pub use markdown::markdown;
+pub use number::{Scale, expected as quantity, percent, scale as unit};
 pub use paint::SGR;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, money, plan};
 pub use result::result;
+pub use sparkline::drawn as sparkline;
 pub use terminal::terminal;
