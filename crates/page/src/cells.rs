@@ -2,7 +2,7 @@
 
 use crate::bytes::bytes;
 use crate::curves::curves;
-use crate::figure::{Entry, Figure, Numbers, folded};
+use crate::figure::{Entry, Figure, Numbers, folded, table};
 use crate::number::plain;
 use crate::rounds::{letter, rounds};
 use crate::trials::{Ran, Trials};
@@ -66,7 +66,7 @@ pub(crate) fn id(text: &str) -> String {
 }
 
 fn unfolded(numbers: &Numbers) -> Markup {
-    crate::figure::table(numbers)
+    html! { div class="scroll" tabindex="0" role="group" aria-label="devices" { (table(numbers)) } }
 }
 
 fn leaves(all: &[NodeView]) -> Numbers {

@@ -117,6 +117,8 @@ fn axes(svg: &mut Svg, plot: &DotPlot, columns: &Columns, height: f64) {
         axis::horizontal(svg, ratios, (ABOVE, height), 3, &title, axis::tick);
         let one = ratios.place(1.0);
         svg.line("one", (one, ABOVE - 4.0), (one, height));
+        // Its number stands above it, where no tick can be.
+        svg.text("tick", (one, ABOVE - 8.0), Anchor::Middle, "1");
     }
 }
 

@@ -64,9 +64,10 @@ impl RunPage<'_> {
             @for answer in self.answers() { (block(answer)) }
             @for figure in &first { (figure.markup()) }
             @for part in &top { (block(part)) }
-            @for part in &rest { (block(part)) }
+            @for part in rest.iter().filter(|block| !is_note(block)) { (block(part)) }
             (figures("More pictures", others.into_iter().chain(sweeps).collect()))
             (self.cells(&names))
+            @for part in rest.iter().filter(|block| is_note(block)) { (block(part)) }
             (self.again())
         };
         frame(&Frame { title: &self.view.experiment, links, body })
@@ -179,6 +180,11 @@ impl RunPage<'_> {
 /// Whether a heading's content begins with the next block: a table below a heading belongs to it.
 fn is_heading_of(before: &Block, next: &Block) -> bool {
     matches!(before, Block::Heading(_)) && matches!(next, Block::Table(_))
+}
+
+/// Whether a block says how the figures were measured: that stands at the end.
+fn is_note(block: &Block) -> bool {
+    matches!(block, Block::Notes(_))
 }
 
 fn is_for_the_top(section: &[&Block]) -> bool {

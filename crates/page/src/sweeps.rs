@@ -98,7 +98,7 @@ fn knee(svg: &mut Svg, sweep: &SweepView, points: &[Point<'_>]) {
         let sure = if sweep.is_decided { "" } else { " or more" };
         svg.text(
             "mark",
-            (point.x + 5.0, TOP + 2.0),
+            (point.x + 5.0, TOP + 14.0),
             Anchor::Start,
             &format!("scales to {}{sure}", point.level),
         );

@@ -302,6 +302,7 @@ fn the_first_screen_has_the_question_the_answer_the_picture_and_what_to_know() {
         "<h2>Expectations",
         "<h2>Measured",
         "Cell by cell",
+        "What they rest on",
         "The experiment file",
     ]
     .iter()
