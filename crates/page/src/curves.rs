@@ -4,8 +4,9 @@ use crate::axis;
 use crate::figure::{Entry, Figure, Numbers};
 use crate::number::plain;
 use crate::scale::{Scale, extent};
-use crate::svg::{Anchor, Svg};
+use crate::svg::{Anchor, Svg, number};
 use crate::trials::{CellTrials, Curve, LEAST_BEYOND};
+use std::fmt::Write as _;
 
 /// The place of the picture, in pixels.
 const LEFT: f64 = 66.0;
@@ -37,12 +38,13 @@ fn of_kind(name: &str, kind: &'static str, trials: &CellTrials) -> Option<Figure
     let title = axis::title(&format!("{kind} latency"), unit.unit, &y);
     axis::vertical(&mut svg, &y, (LEFT, RIGHT), 5, &title, |tick| axis::tick(tick / unit.factor));
     percentiles(&mut svg, &x);
-    for (round, curve) in &lines {
-        svg.group("curve", &format!("round {}", round + 1));
-        let places: Vec<(f64, f64)> = curve.iter().map(|(at, us)| (x.place(*at), y.place(*us))).collect();
-        svg.polyline("thin", &places);
-        svg.end();
+    let mut data = String::new();
+    for (_, curve) in &lines {
+        for ((at, us), command) in curve.iter().zip(std::iter::once('M').chain(std::iter::repeat('L'))) {
+            let _ = write!(data, "{command}{} {}", number(x.place(*at)), number(y.place(*us)));
+        }
     }
+    svg.path("thin", &data);
     Some(Figure {
         name: format!("{name}-{kind}"),
         title: format!("Latency of each {kind}, by percentile"),

@@ -64,12 +64,11 @@ impl Numbers {
 impl Figure {
     /// The figure as a part of a page.
     pub(crate) fn markup(&self) -> Markup {
-        let label = format!("{}. {}", self.title, self.sentence);
         html! {
             figure id=(self.name) {
                 figcaption { strong { (printable(&self.title)) } " " (printable(&self.sentence)) }
                 div class="scroll" tabindex="0" role="group" aria-label=(printable(&self.title)) {
-                    (PreEscaped(self.svg.element(&label)))
+                    (PreEscaped(self.svg.element(&self.title)))
                 }
                 (folded("The same numbers as a table", &self.numbers))
             }
@@ -102,11 +101,11 @@ pub(crate) fn table(numbers: &Numbers) -> Markup {
 
 fn entry(entry: &Entry) -> Markup {
     match entry {
-        Entry::Text(text) => html! { td { (printable(text)) } },
-        Entry::Number(value) => html! { td class="n" { (plain(*value)) } },
+        Entry::Text(text) => html! { td class="t" { (printable(text)) } },
+        Entry::Number(value) => html! { td { (plain(*value)) } },
         Entry::Numbers(values) => {
-            html! { td { (values.iter().map(|value| plain(*value)).collect::<Vec<_>>().join(", ")) } }
+            html! { td class="t" { (values.iter().map(|value| plain(*value)).collect::<Vec<_>>().join(", ")) } }
         }
-        Entry::Unknown => html! { td class="n" { "?" } },
+        Entry::Unknown => html! { td { "?" } },
     }
 }

@@ -6,10 +6,11 @@ use crate::envelope::{Bin, envelope, path};
 use crate::figure::{Entry, Figure, Numbers};
 use crate::number::plain;
 use crate::scale::{Scale, extent};
-use crate::svg::{Anchor, Svg, width};
+use crate::svg::{Anchor, Svg, number, width};
 use crate::trials::{CellTrials, Course, Piece, Round, Track};
 use record::finding::Finding;
 use record::judged::{CellView, Metric};
+use std::fmt::Write as _;
 
 /// The place of the tracks, in pixels.
 const LEFT: f64 = 78.0;
@@ -22,6 +23,9 @@ const ABOVE: f64 = 32.0;
 /// The narrowest round, and the width of a bin.
 const NARROWEST: i32 = 8;
 const BIN: i32 = 2;
+/// The width of a bin where panels are narrower than [`NARROW`] pixels: a page of many cells with many rounds must stay small.
+const COARSE: i32 = 4;
+const NARROW: i32 = 60;
 /// The most rounds that are drawn.
 const MOST: usize = 240;
 
@@ -41,12 +45,17 @@ impl Panels<'_> {
         LEFT + f64::from(self.width) * f64::from(u32::try_from(place).unwrap_or(0))
     }
 
+    /// The width of a bin.
+    fn bin(&self) -> i32 {
+        if self.width < NARROW { COARSE } else { BIN }
+    }
+
     fn inner(&self) -> i32 {
-        (self.width - self.gap).max(BIN)
+        (self.width - self.gap).max(self.bin())
     }
 
     fn bins(&self) -> usize {
-        usize::try_from(self.inner() / BIN).unwrap_or(1).max(1)
+        usize::try_from(self.inner() / self.bin()).unwrap_or(1).max(1)
     }
 
     fn right(&self) -> f64 {
@@ -54,11 +63,14 @@ impl Panels<'_> {
     }
 }
 
+/// What a line of a track shows of a trial.
+type Line = fn(&Course) -> &Track;
+
 /// A track: its title, its unit and its lines, the first one drawn solid.
 struct Drawn {
     title: &'static str,
     unit: &'static str,
-    lines: &'static [fn(&Course) -> &Track],
+    lines: &'static [Line],
 }
 
 /// All tracks, from top to bottom.
@@ -130,15 +142,17 @@ fn has(track: &Drawn, rounds: &[Round]) -> bool {
 
 /// The rounds' numbers, their ramps, and a mark on each failed trial.
 fn heads(svg: &mut Svg, panels: &Panels<'_>, findings: &[&Finding], bottom: f64) {
-    let every = usize::try_from(34 / panels.width.max(1)).unwrap_or(0) + 1;
+    let every = usize::try_from(60 / panels.width.max(1)).unwrap_or(0) + 1;
+    let (mut frames, mut ramps) = (String::new(), String::new());
     let time = |left: f64| Scale::linear(panels.time, (left, left + f64::from(panels.inner())));
     for (place, round) in panels.rounds.iter().enumerate() {
         let left = panels.left(place);
         let scale = time(left);
-        svg.rect("panel", (left, ABOVE + 4.0), (f64::from(panels.inner()), bottom - ABOVE - 4.0));
+        let tall = bottom - ABOVE - 4.0;
+        boxed(&mut frames, left, f64::from(panels.inner()), tall);
         if round.course.begin() < 0.0 {
             let from = scale.place(round.course.begin());
-            svg.rect("ramp", (from, ABOVE + 4.0), (scale.place(0.0) - from, bottom - ABOVE - 4.0));
+            boxed(&mut ramps, from, scale.place(0.0) - from, tall);
         }
         let middle = left + f64::from(panels.inner()) / 2.0;
         mark(svg, panels, round, findings, middle);
@@ -151,6 +165,14 @@ fn heads(svg: &mut Svg, panels: &Panels<'_>, findings: &[&Finding], bottom: f64)
             svg.text("tick", (middle, ABOVE - 20.0), Anchor::Middle, &text);
         }
     }
+    svg.path("panel", &frames);
+    svg.path("ramp", &ramps);
+}
+
+/// Adds a rectangle below the numbers of the rounds to the data of a path.
+fn boxed(data: &mut String, left: f64, wide: f64, tall: f64) {
+    let [left, wide, tall] = [left, wide, tall].map(number);
+    let _ = write!(data, "M{left} {}h{wide}v{tall}h-{wide}z", number(ABOVE + 4.0));
 }
 
 /// The letters of the findings that a round shows, or a word if it failed.
@@ -216,7 +238,8 @@ fn axis_of(svg: &mut Svg, panels: &Panels<'_>, scale: &Scale, title: &str, unit:
     let shown = report::unit(scale.domain().1, unit);
     let unit = if shown.unit.is_empty() { String::new() } else { format!(", {}", shown.unit) };
     svg.text("unit", (LEFT, top - 7.0), Anchor::Start, &format!("{title}{unit}"));
-    for tick in scale.ticks(2) {
+    let (low, high) = scale.domain();
+    for tick in [low, high] {
         let y = scale.place(tick);
         svg.line("grid", (LEFT, y), (panels.right(), y));
         svg.text("tick", (LEFT - 6.0, y + 4.0), Anchor::End, &axis::tick(tick / shown.factor));
@@ -224,7 +247,7 @@ fn axis_of(svg: &mut Svg, panels: &Panels<'_>, scale: &Scale, title: &str, unit:
 }
 
 fn track(svg: &mut Svg, panels: &Panels<'_>, track: &Drawn, top: f64) {
-    let bins = |line: &fn(&Course) -> &Track| -> Vec<Vec<Bin>> {
+    let bins = |line: &Line| -> Vec<Vec<Bin>> {
         panels.rounds.iter().map(|round| envelope(line(&round.course), panels.time, panels.bins())).collect()
     };
     let lines: Vec<Vec<Vec<Bin>>> = track.lines.iter().map(bins).collect();
@@ -233,11 +256,13 @@ fn track(svg: &mut Svg, panels: &Panels<'_>, track: &Drawn, top: f64) {
     let scale = Scale::linear((0.0, highest), (top + TRACK, top)).round(2);
     axis_of(svg, panels, &scale, track.title, track.unit, top);
     for (line, class) in lines.iter().zip(["track", "track second"]) {
+        let mut data = String::new();
         for (place, bins) in line.iter().enumerate() {
             #[expect(clippy::cast_possible_truncation, reason = "a place in a picture")]
             let left = panels.left(place) as i32;
-            svg.path(class, &path(bins, left, BIN, &scale));
+            data.push_str(&path(bins, left, panels.bin(), &scale));
         }
+        svg.path(class, &data);
     }
 }
 
@@ -271,7 +296,7 @@ fn numbers(
     findings: &[&Finding],
     shown: &[Drawn],
 ) -> Numbers {
-    let lines: Vec<(&str, fn(&Course) -> &Track)> = shown
+    let lines: Vec<(&str, Line)> = shown
         .iter()
         .flat_map(|track| {
             let names: &[&str] = match track.unit {
@@ -285,7 +310,8 @@ fn numbers(
     let mut columns = vec!["round".to_owned()];
     columns.extend(judged.map(|(name, metric)| format!("{name} ({})", metric.unit)));
     columns.extend(lines.iter().flat_map(|(name, _)| [format!("{name}: lowest"), "highest".to_owned()]));
-    columns.push("findings".to_owned());
+    let marked = findings.iter().any(|finding| !finding.rounds.is_empty());
+    columns.extend(marked.then(|| "findings".to_owned()));
     let row = |round: &Round| {
         let mut row = vec![Entry::Number(f64::from(round.round) + 1.0)];
         row.extend(judged.map(|(_, metric)| match &round.failed {
@@ -293,7 +319,7 @@ fn numbers(
             None => value_of(cell, metric, round).into(),
         }));
         row.extend(lines.iter().flat_map(|(_, line)| ends(line(&round.course))));
-        row.push(Entry::Text(letters(round, findings)));
+        row.extend(marked.then(|| Entry::Text(letters(round, findings))));
         row
     };
     Numbers { columns, rows: panels.rounds.iter().map(row).collect() }

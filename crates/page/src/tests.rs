@@ -196,7 +196,11 @@ fn percentiles_of_a_trial_are_those_of_its_metrics() {
             assert!(close(&row[1], of("read_lat_p50").values[at]), "{row:?}");
             assert!(close(&row[3], of("read_lat_p99").values[at]), "{row:?}");
         }
-        assert_eq!(classed(figure, "thin").count(), rows.len(), "a line per trial");
+        assert_eq!(
+            classed(figure, "thin").next().unwrap().attribute("d").unwrap().matches('M').count(),
+            rows.len(),
+            "a line per trial"
+        );
     }
 }
 
@@ -221,8 +225,11 @@ fn rounds_stand_in_their_order_and_a_failed_one_is_marked() {
         "{marks:?}"
     );
     assert_eq!(all[1].last().map(String::as_str), Some("a"));
-    assert_eq!(classed(rounds, "ramp").count(), ROUNDS as usize, "the second before each measured time");
-    assert_eq!(classed(rounds, "track").count(), 4 * ROUNDS as usize, "four lines for each measured trial");
+    let parts = |class| -> Vec<usize> {
+        classed(rounds, class).map(|path| path.attribute("d").unwrap().matches('M').count()).collect()
+    };
+    assert_eq!(parts("ramp"), [ROUNDS as usize], "the second before each measured time");
+    assert_eq!(parts("track"), [ROUNDS as usize; 4], "four lines, each with a part for each measured trial");
 }
 
 #[test]
