@@ -41,6 +41,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "plan" -d 'Show 
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an experiment and answer its question'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Continue a run that was interrupted or has spent its budget: only the missing trials are run'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the result of a run again'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "report" -d 'Write a run\'s result as one HTML file with pictures, or as a folder of pages of all runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs, or those of one experiment'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "import" -d 'Store results that fio, Bonnie++ or elbencho measured as a run: show, compare, gate and export work on it'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s result for a program or as a page'
@@ -166,6 +167,18 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l json -d 'Print one JSON document, the same as `export --json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -s o -l output -d 'Where to write it; default: standard output, unless that is a terminal' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l chart -d 'Write one picture as SVG instead of the page' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l all -d 'Write pages of all runs into this folder, with an index of the experiments; files of the same names there are replaced' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l experiment -d 'Only runs of this experiment' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F

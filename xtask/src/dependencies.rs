@@ -21,12 +21,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("lab", &["record", "host"]),
     ("verdict", &["record", "stats"]),
     ("report", &["record", "stats"]),
+    ("page", &["record", "report"]),
     ("fleet", &["record", "host", "lab", "run"]),
     (
         "cli",
         &[
             "record", "spec", "stats", "host", "observe", "device", "stack", "engine", "run", "store", "lab",
-            "fleet", "verdict", "report", "import",
+            "fleet", "verdict", "report", "import", "page",
         ],
     ),
     ("testkit", &["record", "host", "device", "stack"]),

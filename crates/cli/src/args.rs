@@ -5,12 +5,14 @@ mod gate;
 mod import;
 mod lab;
 mod money;
+mod report;
 
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use import::Import;
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
 pub(crate) use money::{By, Choose, Cost};
+pub(crate) use report::Report;
 
 use crate::formats::Chosen;
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
@@ -25,6 +27,7 @@ Examples:
   diskproof plan my.yaml       what it would do, how long, how many bytes; changes nothing
   sudo diskproof run my.yaml   do it, take everything down again, answer the question
   diskproof show               the latest answer again
+  diskproof report latest -o answer.html       the same with pictures, for a browser
   diskproof gate --baseline fs@nightly         is the latest run worse than the one with that tag?
   diskproof history fs         which run made it worse?
   sudo diskproof calibrate     does the built-in engine agree with fio here?
@@ -155,6 +158,9 @@ Examples:
   diskproof show                   the latest run
   diskproof show 20261121-2014     the run whose name begins so")]
     Show(Show),
+    /// Write a run's result as one HTML file with pictures, or as a folder of pages of all runs
+    #[command(after_help = report::REPORT_HELP)]
+    Report(Report),
     /// List all runs, or those of one experiment
     List(List),
     /// Store results that fio, Bonnie++ or elbencho measured as a run: show, compare, gate and export work on it

@@ -22,6 +22,7 @@ pub(crate) mod node;
 pub(crate) mod on;
 pub(crate) mod plan;
 pub(crate) mod quick;
+pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 pub(crate) mod show;

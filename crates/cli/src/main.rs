@@ -72,6 +72,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Run(run) => commands::run::run(&run, &settings?),
         Verb::Resume(resume) => commands::resume::resume(&resume, &settings?),
         Verb::Show(show) => commands::show::show(&show, &settings?),
+        Verb::Report(report) => commands::report::report(&report, &settings?),
         Verb::List(list) => commands::list::list(&list, &settings?),
         Verb::Import(import) => commands::import::import(&import, &settings?),
         Verb::Export(export) => commands::export::export(&export, &settings?),

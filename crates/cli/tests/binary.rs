@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 25] = [
+const VERBS: [&str; 26] = [
     "quick",
     "calibrate",
     "new",
@@ -65,6 +65,7 @@ const VERBS: [&str; 25] = [
     "run",
     "resume",
     "show",
+    "report",
     "list",
     "import",
     "export",
@@ -107,6 +108,7 @@ fn every_verb_has_help() {
         "run",
         "resume",
         "show",
+        "report",
         "export",
         "compare",
         "gate",

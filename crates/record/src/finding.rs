@@ -16,6 +16,9 @@ pub struct Finding {
     pub cell: CellId,
     /// Number of the cell's trials in which it was seen.
     pub trials: u32,
+    /// The rounds, from 0, of these trials; empty if it is about the trials together, or in a judgement from before this field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<u32>,
     /// Counters of the trial where it was strongest, with units in their names.
     pub evidence: BTreeMap<String, f64>,
     /// One sentence: what was found, with figures.

@@ -5,6 +5,9 @@ use crate::index::Index;
 use record::judged::{ExpectationView, Status};
 use std::collections::BTreeSet;
 
+/// The heading.
+pub const EXPECTATIONS: &str = "Expectations";
+
 /// The most expectations that a terminal words; it counts the others.
 const WORDED: usize = 20;
 
@@ -25,7 +28,7 @@ pub(crate) fn expectations(index: &Index<'_>, shown: &[&ExpectationView]) -> Vec
         Status::Met => 2,
     });
     let items: Vec<Words> = worded.into_iter().map(|e| sentence(index, e)).collect();
-    let heading = Heading { text: "Expectations".to_owned(), result: Some(result(all)) };
+    let heading = Heading { text: EXPECTATIONS.to_owned(), result: Some(result(all)) };
     let list = (!items.is_empty()).then_some(Block::List(List { items, most: WORDED }));
     [Some(Block::Heading(heading)), list].into_iter().flatten().collect()
 }

@@ -3,6 +3,7 @@
 use crate::document::{DotPlot, DotRow, Place};
 use crate::index::Index;
 use crate::measured::{Measured, mark};
+use crate::rows::Line;
 use record::judged::{Answer, CellView, Metric};
 
 /// The dot plots of all metrics in the table, in its order.
@@ -14,7 +15,7 @@ pub(crate) fn figures(index: &Index<'_>, body: &[Measured<'_>]) -> Vec<DotPlot> 
         else {
             continue;
         };
-        let row = row(index, cell, metric, &line.metrics);
+        let row = row(index, cell, metric, line);
         let same = |plot: &&mut DotPlot| plot.workload == cell.workload && plot.metric == *name;
         match plots.iter_mut().rev().find(same) {
             Some(plot) => plot.rows.push(row),
@@ -30,14 +31,16 @@ pub(crate) fn figures(index: &Index<'_>, body: &[Measured<'_>]) -> Vec<DotPlot> 
     plots
 }
 
-fn row(index: &Index<'_>, cell: &CellView, metric: &Metric, names: &[String]) -> DotRow {
-    let answer = index.view.answers.iter().find(|a| a.workload == cell.workload && names.contains(&a.metric));
+fn row(index: &Index<'_>, cell: &CellView, metric: &Metric, line: &Line) -> DotRow {
+    let about = |a: &&Answer| a.workload == cell.workload && line.metrics.contains(&a.metric);
+    let answer = index.view.answers.iter().find(about);
     // Records of older versions don't know the rounds.
     let counted = 0..u32::try_from(metric.values.len()).unwrap_or(u32::MAX);
     let rounds =
         if cell.rounds.len() == metric.values.len() { cell.rounds.clone() } else { counted.collect() };
     DotRow {
         label: index.name(&cell.id),
+        shown: format!("{} {}", line.value, line.unit).trim_end().to_owned(),
         estimate: metric.estimate,
         low: metric.low,
         high: metric.high,
@@ -98,6 +101,7 @@ mod tests {
             ]
         );
         let rows = &plots[0].rows;
+        assert_eq!(rows[0].shown, "80.2 ± 0.5 IOPS");
         assert_eq!(rows[0].trials.iter().map(|t| t.0).collect::<Vec<_>>(), [0, 2, 3]);
         assert_eq!((plots[0].unit.as_str(), rows[0].low.is_some(), rows[0].void), ("1/s", true, None));
         let places = [None, Some(Place::Tied(None)), Some(Place::Behind(Some(ratio))), Some(Place::Best)];

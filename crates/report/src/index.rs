@@ -76,6 +76,13 @@ impl<'a> Index<'a> {
     }
 }
 
+/// The name of each cell: the parts in which the cells of the run differ.
+#[must_use]
+pub fn names(view: &RunView) -> BTreeMap<CellId, String> {
+    let index = Index::of(view);
+    view.cells.iter().map(|cell| (cell.id.clone(), index.name(&cell.id))).collect()
+}
+
 pub(crate) fn says_it_climbs(finding: &Finding) -> bool {
     matches!(finding.claim, Claim::Trend | Claim::CacheWarming) && finding.severity == Severity::Caveat
 }

@@ -49,19 +49,22 @@ pub use document::{
     Align, Block, Branch, Caveat, Cell, Column, Document, DotPlot, DotRow, Heading, Level, List, Paragraph,
     Place, Point, Row, Scatter, Series, Span, Style, Table, Tone, Words,
 };
+pub use expectations::EXPECTATIONS;
 pub use history::history;
+pub use index::names;
 pub use json::{
     choice_json, choice_schema, comparison_json, comparison_schema, cost_json, cost_schema, history_json,
     history_schema, json, schema,
 };
 pub use junit::junit;
 pub use markdown::markdown;
-pub use number::{margin, single, so_far};
+pub use number::{Scale, expected as quantity, margin, percent, scale as unit, single, so_far};
 pub use openmetrics::openmetrics;
 pub use paint::SGR;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, plan};
 pub use record::quantity::money;
 pub use result::result;
+pub use sparkline::drawn as sparkline;
 pub use terminal::terminal;
 pub use tidy::Tidy;
 pub use wrap::fill;

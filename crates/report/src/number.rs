@@ -9,13 +9,16 @@ const LEAST_DIGITS: i32 = 2;
 
 /// A unit, and its size in the metric's own unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scale {
-    pub(crate) unit: &'static str,
-    pub(crate) factor: f64,
+pub struct Scale {
+    /// The unit's name, e.g. `MB/s`; empty for a plain number.
+    pub unit: &'static str,
+    /// Its size in the metric's own unit, e.g. 1e6 of `B/s`.
+    pub factor: f64,
 }
 
 /// The scale that suits a value of a metric's unit.
-pub(crate) fn scale(value: f64, unit: &str) -> Scale {
+#[must_use]
+pub fn scale(value: f64, unit: &str) -> Scale {
     let pick = |steps: &[(f64, &'static str)]| {
         let fitting = steps.iter().find(|(factor, _)| value.abs() >= *factor).or(steps.last());
         fitting.map_or(Scale { unit: "", factor: 1.0 }, |&(factor, unit)| Scale { unit, factor })
@@ -192,7 +195,8 @@ pub fn so_far(metric: &Metric) -> String {
 }
 
 /// An expected value in the unit of the measured one: `80`, `2.5 GB/s`; IOPS without a unit.
-pub(crate) fn expected(value: f64, unit: &str) -> String {
+#[must_use]
+pub fn expected(value: f64, unit: &str) -> String {
     let scale = scale(value, unit);
     let scaled = value / scale.factor;
     let places = (3 - magnitude(scaled)).clamp(0, 3);
@@ -209,7 +213,8 @@ pub(crate) fn level(level: u64) -> String {
 }
 
 /// A share in percent: `100 %` from 99.95 % on, else `99.9 %`, `97 %`, `4.2 %`; `<0.1 %` below 0.05 %, and `0 %` only for 0.
-pub(crate) fn percent(share: f64) -> String {
+#[must_use]
+pub fn percent(share: f64) -> String {
     let p = share * 100.0;
     if p >= 99.95 || p <= 0.0 {
         format!("{:.0} %", p.clamp(0.0, 100.0))

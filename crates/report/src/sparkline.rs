@@ -10,7 +10,8 @@ const MOST: usize = 60;
 
 /// Draws a series. Its two ends are printed as numbers, since the bars range from the lowest to the highest value and not from 0. `None` if
 /// the values don't differ.
-pub(crate) fn drawn(series: &Series) -> Option<String> {
+#[must_use]
+pub fn drawn(series: &Series) -> Option<String> {
     let unit = &series.unit;
     let from = series.values.len().saturating_sub(MOST);
     let values = series.values.get(from..)?;

@@ -10,6 +10,7 @@ mod format;
 mod open;
 mod pack;
 mod read;
+mod reduced;
 mod tag;
 mod write;
 

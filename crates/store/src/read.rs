@@ -182,18 +182,31 @@ impl Store {
     /// # Errors
     /// If there is no such run, or a trial can't be read; `each` has then received the trials before it.
     pub fn trials(&self, run: &RunId, mut each: impl FnMut(TrialRecord)) -> Result<(), StoreError> {
+        self.batches(run, BATCH, |batch| {
+            for stored in batch {
+                each(self.unpack(run, &stored)?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Passes the trials of a run as they are stored to `each`, in the order of measurement and at most `most` at a time.
+    pub(crate) fn batches(
+        &self,
+        run: &RunId,
+        most: i64,
+        mut each: impl FnMut(Vec<Stored>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let sql = self.sql("read trials");
         let seq = self.seq(&self.connection, run)?;
         let mut after = 0_i64;
         loop {
             let mut statement = self.connection.prepare_cached(TRIALS).map_err(&sql)?;
-            let batch = statement.query_map((seq, after, BATCH), stored).and_then(Iterator::collect);
+            let batch = statement.query_map((seq, after, most), stored).and_then(Iterator::collect);
             let batch: Vec<Stored> = batch.map_err(&sql)?;
             let Some(last) = batch.last() else { return Ok(()) };
             after = last.seq;
-            for stored in batch {
-                each(self.unpack(run, &stored)?);
-            }
+            each(batch)?;
         }
     }
 
@@ -287,11 +300,11 @@ impl Store {
 }
 
 /// A trial in its stored form.
-struct Stored {
-    seq: i64,
-    format: FormatVersion,
-    record: Vec<u8>,
-    samples: Vec<u8>,
+pub(crate) struct Stored {
+    pub(crate) seq: i64,
+    pub(crate) format: FormatVersion,
+    pub(crate) record: Vec<u8>,
+    pub(crate) samples: Vec<u8>,
     raw: Option<Vec<u8>>,
 }
 
@@ -326,7 +339,7 @@ fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
-fn readable(found: FormatVersion, what: impl Fn() -> String) -> Result<(), StoreError> {
+pub(crate) fn readable(found: FormatVersion, what: impl Fn() -> String) -> Result<(), StoreError> {
     let ours = FormatVersion::RECORD;
     if ours.reads(found) { Ok(()) } else { Err(StoreError::RecordTooNew { what: what(), found, ours }) }
 }

@@ -66,8 +66,8 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
             remember(&mut seen, detector, facts.trial.id.round, detected);
         }
     }
-    let of_round = |Seen { trials, round, strongest }| {
-        strongest.of_round(round, trials, facts.len()).finding(cell, trials)
+    let of_round = |Seen { rounds, round, strongest }| {
+        strongest.of_round(round, number(rounds.len()), facts.len()).in_rounds(cell, rounds)
     };
     let mut findings = each_claim_once(seen.into_values().map(of_round));
     findings.extend(detect::wrong_content(cell, trials));
@@ -144,7 +144,8 @@ fn only_trims(facts: &Facts<'_>) -> bool {
 
 /// The same detection in several trials of a cell.
 struct Seen {
-    trials: u32,
+    /// The rounds of all detections.
+    rounds: Vec<u32>,
     /// The round of the strongest detection.
     round: u32,
     strongest: Detected,
@@ -153,10 +154,10 @@ struct Seen {
 fn remember(seen: &mut BTreeMap<usize, Seen>, detector: usize, round: u32, detected: Detected) {
     match seen.get_mut(&detector) {
         None => {
-            seen.insert(detector, Seen { trials: 1, round, strongest: detected });
+            seen.insert(detector, Seen { rounds: vec![round], round, strongest: detected });
         }
         Some(kept) => {
-            kept.trials += 1;
+            kept.rounds.push(round);
             let strength = |detected: &Detected| (detected.severity, detected.strength);
             if strength(&detected) > strength(&kept.strongest) {
                 (kept.round, kept.strongest) = (round, detected);
@@ -184,6 +185,9 @@ fn each_claim_once(all: impl Iterator<Item = Finding>) -> Vec<Finding> {
 /// Adds another finding of the same claim; a figure of the same name gets a number.
 fn add(kept: &mut Finding, more: Finding) {
     kept.trials = kept.trials.max(more.trials);
+    kept.rounds.extend(more.rounds);
+    kept.rounds.sort_unstable();
+    kept.rounds.dedup();
     kept.text = format!("{} {}", kept.text, more.text);
     if kept.remedy != more.remedy {
         kept.remedy = format!("{} {}", kept.remedy, more.remedy);

@@ -1,5 +1,6 @@
 //! What a detector returns.
 
+use crate::span::number;
 use record::finding::{Claim, Finding, Severity};
 use record::plan::Cell;
 use std::collections::BTreeMap;
@@ -28,8 +29,16 @@ impl Detected {
         self
     }
 
+    /// The finding about these rounds of a cell.
+    pub(crate) fn in_rounds(self, cell: &Cell, rounds: Vec<u32>) -> Finding {
+        let trials = number(rounds.len());
+        Finding { rounds, ..self.finding(cell, trials) }
+    }
+
+    /// The finding about so many trials of a cell together.
     pub(crate) fn finding(self, cell: &Cell, trials: u32) -> Finding {
         Finding {
+            rounds: Vec::new(),
             claim: self.claim,
             severity: self.severity,
             cell: cell.id.clone(),

@@ -117,6 +117,7 @@ pub(crate) fn findings(expectations: &[ExpectationView]) -> Vec<Finding> {
                         severity: Severity::Caveat,
                         cell: e.cell.clone(),
                         trials: 0,
+                        rounds: Vec::new(),
                         evidence,
                         text: e.text.clone(),
                         remedy: "Look at this cell's other findings first. If there are none, the stack or its volumes don't \

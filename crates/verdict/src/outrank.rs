@@ -47,6 +47,7 @@ mod tests {
             severity: Severity::Caveat,
             cell: CellId(cell.to_owned()),
             trials: 1,
+            rounds: Vec::new(),
             evidence: BTreeMap::from([(evidence.to_owned(), 1.0)]),
             text: String::new(),
             remedy: "its own".to_owned(),

@@ -23,6 +23,7 @@ pub(crate) fn findings(cell: &Cell, trials: u32, input: &Input<'_>) -> Option<Fi
         severity: Severity::Caveat,
         cell: cell.id.clone(),
         trials,
+        rounds: Vec::new(),
         evidence: BTreeMap::from(evidence),
         text: format!(
             "The provisioning was run twice, and the second run of {} changed something again: the state of the machine depends on \

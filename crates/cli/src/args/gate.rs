@@ -38,7 +38,7 @@ Examples:
   diskproof tag fs-fsync@nightly-42 nightly-42 --remove";
 
 /// Which cells and figures are compared.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Choice {
     /// Only this metric (docs/metrics.md); repeatable
     #[arg(long, value_name = "METRIC")]

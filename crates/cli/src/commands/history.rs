@@ -3,7 +3,7 @@
 use super::compare::{StoredRun, wanted};
 use super::judged::unreadable;
 use super::show::{find, open_existing};
-use crate::args::History;
+use crate::args::{Choice, History};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::{output, page};
@@ -17,23 +17,35 @@ pub(crate) fn history(args: &History, settings: &Settings) -> Result<Exit, Failu
     let summaries = runs(&store, args)?;
     let stored: Vec<StoredRun> =
         summaries.iter().map(|run| StoredRun::read(&store, &run.id)).collect::<Result<_, _>>()?;
-    let wanted = wanted(&args.choice, &stored.iter().collect::<Vec<_>>(), Usual::Gated)?;
-    let past: Vec<PastRun<'_>> = summaries
-        .iter()
-        .zip(&stored)
-        .map(|(summary, run)| PastRun {
-            judged: run.judged(),
-            started_unix_ms: summary.started_unix_ms,
-            tags: summary.tags.clone(),
-        })
-        .collect();
-    let view = verdict::history(&past, &wanted).ok_or_else(|| Failure::ours("a history without a run"))?;
+    let view = of(&summaries, &stored, &args.choice)?;
     if args.json {
         output::json(&report::history_json(&view).map_err(Failure::ours)?)?;
     } else {
         page::show(&report::history(&view), settings)?;
     }
     Ok(Exit::Fine)
+}
+
+/// The history of runs of one experiment, oldest first.
+///
+/// # Errors
+/// None of the runs has a stack, workload or metric of the choice.
+pub(crate) fn of(
+    summaries: &[RunSummary],
+    stored: &[StoredRun],
+    choice: &Choice,
+) -> Result<record::history::History, Failure> {
+    let wanted = wanted(choice, &stored.iter().collect::<Vec<_>>(), Usual::Gated)?;
+    let past: Vec<PastRun<'_>> = summaries
+        .iter()
+        .zip(stored)
+        .map(|(summary, run)| PastRun {
+            judged: run.judged(),
+            started_unix_ms: summary.started_unix_ms,
+            tags: summary.tags.clone(),
+        })
+        .collect();
+    verdict::history(&past, &wanted).ok_or_else(|| Failure::ours("a history without a run"))
 }
 
 /// The latest runs of the experiment that measured something, oldest first.

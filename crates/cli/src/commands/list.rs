@@ -64,10 +64,15 @@ fn document(run: &RunSummary) -> serde_json::Value {
     })
 }
 
-fn row(run: &RunSummary) -> [String; 6] {
+/// When a run began: day and minute, UTC.
+pub(crate) fn started(run: &RunSummary) -> String {
     let millis = i64::try_from(run.started_unix_ms).unwrap_or(i64::MAX);
-    let started = Timestamp::from_millisecond(millis)
-        .map_or_else(|_| "?".to_owned(), |t| t.strftime("%Y-%m-%d %H:%M").to_string());
+    Timestamp::from_millisecond(millis)
+        .map_or_else(|_| "?".to_owned(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+fn row(run: &RunSummary) -> [String; 6] {
+    let started = started(run);
     let trials = trials(run);
     // a store may be somebody else's
     let tags = run.tags.join(", ");

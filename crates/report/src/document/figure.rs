@@ -22,6 +22,8 @@ pub struct DotPlot {
 pub struct DotRow {
     /// The cell's name.
     pub label: String,
+    /// The figure in words, as in the table: `321 ± 2 IOPS`.
+    pub shown: String,
     /// The estimate over all trials.
     pub estimate: f64,
     /// Lower end of the interval; `None` with one trial.

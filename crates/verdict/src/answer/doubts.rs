@@ -74,6 +74,7 @@ mod tests {
             severity,
             cell: CellId(cell.to_owned()),
             trials: 1,
+            rounds: Vec::new(),
             evidence: std::collections::BTreeMap::new(),
             text: String::new(),
             remedy: String::new(),

@@ -28,6 +28,7 @@ fn finding(cell: &CellRounds, claim: Claim, said: (BTreeMap<String, f64>, String
         severity,
         cell: cell.id.clone(),
         trials: number(cell.rounds.len()),
+        rounds: Vec::new(),
         evidence,
         text,
         remedy,

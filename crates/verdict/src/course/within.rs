@@ -53,8 +53,8 @@ pub(crate) fn within(cell: &Cell, facts: &[Facts<'_>], measure: &Measure) -> Vec
         let rare = 2 * seen.len() < facts.len() && claim != Claim::BurstExhausted;
         let mut detected = strongest.detected(cell, measure);
         detected.severity = if rare || strongest.is_slight() { Severity::Note } else { Severity::Caveat };
-        let seen = number(seen.len());
-        Some(detected.of_round(strongest.round, seen, facts.len()).finding(cell, seen))
+        let rounds: Vec<u32> = seen.iter().map(|unsteady| unsteady.round).collect();
+        Some(detected.of_round(strongest.round, number(rounds.len()), facts.len()).in_rounds(cell, rounds))
     };
     claims.into_iter().filter_map(finding).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::detected::{Detected, evidence};
 use crate::figures::{bytes, counted};
-use crate::span::{float, number};
+use crate::span::float;
 use record::finding::{Claim, Finding, Severity};
 use record::judged::Checked;
 use record::plan::Cell;
@@ -52,7 +52,7 @@ pub(crate) fn wrong_content(cell: &Cell, trials: &[&TrialRecord]) -> Option<Find
         text: text(trial.id.round, worst, if is_copy(trial) { "file" } else { "block" }),
         remedy: remedy(kinds.keys().copied()),
     };
-    Some(detected.finding(cell, number(wrong.len())))
+    Some(detected.in_rounds(cell, wrong.iter().map(|(trial, _)| trial.id.round).collect()))
 }
 
 /// Whether a trial is a copy, which is compared file by file.

@@ -37,7 +37,7 @@ pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> O
         ),
         remedy: "Fix the cause, then `diskproof resume` runs the missing trials.".to_owned(),
     };
-    Some(detected.finding(cell, n))
+    Some(detected.in_rounds(cell, failed.iter().map(|trial| trial.id.round).collect()))
 }
 
 /// An interval of a headline rate that is wider than requested.

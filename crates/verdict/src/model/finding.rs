@@ -72,6 +72,7 @@ pub(crate) fn judge(
         severity: if cause.as_ref().is_some_and(|c| c.found) { Severity::Note } else { Severity::Caveat },
         cell: cell.id.clone(),
         trials: ratio.n,
+        rounds: Vec::new(),
         evidence: evidence([
             ("expected", Some(model.expected)),
             ("expected_at_least", Some(model.at_least).filter(|l| *l > 0.0)),

@@ -1,0 +1,288 @@
+//! The dot plot of the cells of one workload, and beside it the ratio of the best to each, paired within rounds.
+
+use crate::axis;
+use crate::figure::{Entry, Figure, Numbers};
+use crate::scale::{Scale, extent};
+use crate::svg::{Anchor, Svg, fitted, width};
+use record::judged::RatioView;
+use record::quantity::ratios;
+use report::{DotPlot, DotRow, Place};
+
+/// The height of a row, and the room above the rows, in pixels.
+const ROW: f64 = 24.0;
+const ABOVE: f64 = 24.0;
+/// The width of a picture without ratios, and what the ratios add.
+const WIDTH: f64 = 860.0;
+/// The widest label, the place of the ratios' scale, and that of their texts.
+const LABEL: f64 = 230.0;
+const RATIO: f64 = 150.0;
+const SAID: f64 = 150.0;
+/// From this ratio between the highest and the lowest value on, the scale is logarithmic.
+const WIDE: f64 = 30.0;
+
+/// The columns of a picture.
+struct Columns {
+    /// Where the texts of the figures end.
+    said: f64,
+    values: Scale,
+    /// The scale of the ratios; `None`: no answer is about this metric.
+    ratios: Option<Scale>,
+}
+
+/// The figure of a dot plot. `name` is its name within the run.
+pub(crate) fn dots(name: String, plot: &DotPlot) -> Figure {
+    let columns = columns(plot);
+    let height = ABOVE + ROW * rows(plot.rows.len());
+    let mut svg = Svg::new(WIDTH, height + axis::BELOW);
+    axes(&mut svg, plot, &columns, height);
+    for (place, row) in plot.rows.iter().enumerate() {
+        let y = ABOVE + ROW * (rows(place) + 0.5);
+        self::row(&mut svg, row, &columns, y);
+    }
+    bracket(&mut svg, plot);
+    Figure {
+        name,
+        title: format!("{} of {}", plot.metric, plot.workload),
+        sentence: sentence(plot),
+        svg,
+        numbers: numbers(plot),
+    }
+}
+
+fn rows(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn columns(plot: &DotPlot) -> Columns {
+    let widest = |text: fn(&DotRow) -> &str| plot.rows.iter().map(|r| width(text(r))).fold(0.0, f64::max);
+    let label = widest(|row| &row.label).min(LABEL);
+    let said = label + 12.0 + widest(|row| &row.shown);
+    let ratios = plot.rows.iter().any(|row| row.place.is_some());
+    let right = if ratios { WIDTH - SAID - RATIO - 34.0 } else { WIDTH - 20.0 };
+    let left = (said + 22.0).min(right - 120.0);
+    Columns {
+        said,
+        values: values(plot, (left, right)),
+        ratios: ratios.then(|| ratio_scale(plot, (WIDTH - SAID - RATIO, WIDTH - SAID))),
+    }
+}
+
+/// The scale of the values: that of the storage figures, so that a number that is none doesn't press them together.
+fn values(plot: &DotPlot, range: (f64, f64)) -> Scale {
+    let all = |rows: &[&DotRow]| {
+        let ends =
+            |row: &DotRow| [row.low, row.high, Some(row.estimate)].into_iter().flatten().collect::<Vec<_>>();
+        extent(
+            rows.iter().flat_map(|row| row.trials.iter().map(|t| t.1).chain(ends(row)).collect::<Vec<_>>()),
+        )
+    };
+    let good: Vec<&DotRow> = plot.rows.iter().filter(|row| row.void.is_none()).collect();
+    let domain = all(&good).or_else(|| all(&plot.rows.iter().collect::<Vec<_>>())).unwrap_or((0.0, 1.0));
+    if domain.0 > 0.0 && domain.1 / domain.0 > WIDE {
+        return Scale::log(domain, range).round(5);
+    }
+    // A scale from 0 shows how large a difference is, unless that hides it.
+    let low = if domain.0 < domain.1 * 0.6 { 0.0 } else { domain.0 };
+    Scale::linear((low, domain.1), range).round(5)
+}
+
+fn ratio_scale(plot: &DotPlot, range: (f64, f64)) -> Scale {
+    let of = |row: &DotRow| ratio(row).map(|r| [Some(r.ratio), r.low, r.high]);
+    let all = plot.rows.iter().filter_map(of).flatten().flatten();
+    let (low, high) = extent(all.chain([1.0])).unwrap_or((1.0, 1.0));
+    let margin = ((high - low) * 0.08).max(0.01);
+    if low > 0.0 && high / low > WIDE {
+        Scale::log((low, high), range).round(3)
+    } else {
+        Scale::linear((low - margin, high + margin), range)
+    }
+}
+
+fn ratio(row: &DotRow) -> Option<RatioView> {
+    match row.place {
+        Some(Place::Tied(ratio) | Place::Behind(ratio)) => ratio,
+        _ => None,
+    }
+}
+
+fn axes(svg: &mut Svg, plot: &DotPlot, columns: &Columns, height: f64) {
+    let (largest, unit) = (columns.values.domain().1, plot.unit.as_str());
+    let scale = report::unit(largest, unit);
+    // All ticks have the unit of the largest one.
+    let shown = |tick: f64| axis::tick(tick / scale.factor);
+    let title = axis::title(&plot.metric, scale.unit, &columns.values);
+    axis::horizontal(svg, &columns.values, (ABOVE, height), 5, &title, shown);
+    if let Some(ratios) = &columns.ratios {
+        let title = axis::title("best / this one", "", ratios);
+        axis::horizontal(svg, ratios, (ABOVE, height), 3, &title, axis::tick);
+        let one = ratios.place(1.0);
+        svg.line("one", (one, ABOVE - 4.0), (one, height));
+        // Its number stands above it, where no tick can be.
+        svg.text("tick", (one, ABOVE - 8.0), Anchor::Middle, "1");
+    }
+}
+
+fn row(svg: &mut Svg, row: &DotRow, columns: &Columns, y: f64) {
+    let class = match (row.void, row.trials.len()) {
+        (Some(_), _) => "row void",
+        (None, 0 | 1) => "row open",
+        _ => "row",
+    };
+    svg.group(class, &format!("{}: {}", row.label, row.shown));
+    svg.text("label", (0.0, y + 4.0), Anchor::Start, &fitted(&row.label, LABEL));
+    let said = if row.void.is_some() { "said struck" } else { "said" };
+    svg.text(said, (columns.said, y + 4.0), Anchor::End, &row.shown);
+    let scale = &columns.values;
+    if let (Some(low), Some(high)) = (row.low, row.high)
+        && scale.holds(low)
+        && scale.holds(high)
+    {
+        svg.line("interval", (scale.place(low), y), (scale.place(high), y));
+    }
+    trials(svg, row, scale, y);
+    if scale.holds(row.estimate) {
+        svg.circle("mean", (scale.place(row.estimate), y), 4.0);
+    } else {
+        let (left, right) = scale.range();
+        let (x, anchor, text) = if row.estimate > scale.domain().1 {
+            (right, Anchor::End, "beyond →")
+        } else {
+            (left, Anchor::Start, "← below")
+        };
+        svg.text("mark", (x, y + 4.0), anchor, text);
+    }
+    if let Some(void) = row.void {
+        svg.text("mark", (scale.range().0 + 4.0, y + 4.0), Anchor::Start, void);
+    }
+    if let Some(ratios) = &columns.ratios {
+        ratios_of(svg, row, ratios, y);
+    }
+    svg.end();
+}
+
+/// Every trial, from the first round at the top of the row to the last one at its bottom.
+fn trials(svg: &mut Svg, row: &DotRow, scale: &Scale, y: f64) {
+    let count = rows(row.trials.len()).max(1.0);
+    for (place, (_, value)) in row.trials.iter().enumerate().filter(|(_, (_, value))| scale.holds(*value)) {
+        let share = (rows(place) + 0.5) / count - 0.5;
+        svg.circle("trial", (scale.place(*value), y + share * (ROW - 8.0)), 2.2);
+    }
+}
+
+fn ratios_of(svg: &mut Svg, row: &DotRow, scale: &Scale, y: f64) {
+    let at = scale.range().1 + 12.0;
+    if let Some(ratio) = ratio(row) {
+        if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
+            svg.line("interval", (scale.place(low), y), (scale.place(high), y));
+        }
+        svg.circle("mean ratio", (scale.place(ratio.ratio), y), 3.5);
+    }
+    svg.text("said", (at, y + 4.0), Anchor::Start, &place_words(row));
+}
+
+/// The place in words, beside the ratio: ties are never shown by colour alone.
+fn place_words(row: &DotRow) -> String {
+    let said = |ratio: Option<RatioView>| match ratio {
+        None => "?".to_owned(),
+        Some(RatioView { ratio, low: Some(low), high: Some(high), .. }) => {
+            let [ratio, low, high] = ratios([ratio, low, high]);
+            format!("{ratio}x ({low} to {high})")
+        }
+        Some(RatioView { ratio, .. }) => format!("{}x ± ?", ratios([ratio])[0]),
+    };
+    match row.place {
+        Some(Place::Best) => "best".to_owned(),
+        Some(Place::Tied(None)) => "tied".to_owned(),
+        Some(Place::Tied(ratio)) => format!("tied, {}", said(ratio)),
+        Some(Place::Behind(ratio)) => said(ratio),
+        None => String::new(),
+    }
+}
+
+/// A bracket over the best cell and those that can't be told from it; nothing if there are none.
+fn bracket(svg: &mut Svg, plot: &DotPlot) {
+    let member = |row: &DotRow| matches!(row.place, Some(Place::Best | Place::Tied(_)));
+    let tied = plot.rows.iter().any(|row| matches!(row.place, Some(Place::Tied(_))));
+    let places: Vec<f64> = (plot.rows.iter().enumerate())
+        .filter(|(_, row)| member(row))
+        .map(|(place, _)| ABOVE + ROW * (rows(place) + 0.5))
+        .collect();
+    if let (true, Some(first), Some(last)) = (tied, places.first(), places.last()) {
+        let x = WIDTH - SAID + 4.0;
+        svg.line("bracket", (x, *first), (x, *last));
+        for y in &places {
+            svg.line("bracket", (x - 4.0, *y), (x, *y));
+        }
+    }
+}
+
+fn sentence(plot: &DotPlot) -> String {
+    let counts = extent(plot.rows.iter().map(|row| rows(row.trials.len()))).unwrap_or((0.0, 0.0));
+    let over = if counts.0 == counts.1 {
+        format!("{} trials", counts.0)
+    } else {
+        format!("{} to {} trials", counts.0, counts.1)
+    };
+    let percent = report::percent(plot.confidence);
+    let left = format!(
+        "Lines: {percent} interval of the mean, over {over} of each cell; small marks: every trial, the first round on top."
+    );
+    let first = plot.rows.iter().find_map(ratio);
+    let right = first.map(|ratio| {
+        format!(
+            " At the right: {} interval of the ratio of the best cell to this one, paired within {} rounds; at 1 they are equal.",
+            report::percent(ratio.confidence),
+            ratio.n
+        )
+    });
+    left + &right.unwrap_or_default()
+}
+
+fn numbers(plot: &DotPlot) -> Numbers {
+    let unit = |what: &str| format!("{what} ({})", plot.unit);
+    let mut columns = vec![
+        "cell".to_owned(),
+        unit("estimate"),
+        unit("low"),
+        unit("high"),
+        "n".to_owned(),
+        unit("trials, by round"),
+    ];
+    let with_ratio = plot.rows.iter().any(|row| row.place.is_some());
+    if with_ratio {
+        columns.extend(["place", "best / this one", "low", "high", "rounds"].map(str::to_owned));
+    }
+    let row = |row: &DotRow| {
+        let mut entries = vec![
+            Entry::Text(row.label.clone()),
+            Entry::Number(row.estimate),
+            row.low.into(),
+            row.high.into(),
+            Entry::Number(rows(row.trials.len())),
+            Entry::Numbers(row.trials.iter().map(|trial| trial.1).collect()),
+        ];
+        if with_ratio {
+            entries.push(place_name(row).into());
+            entries.extend(ratio_entries(ratio(row)));
+        }
+        entries
+    };
+    Numbers { columns, rows: plot.rows.iter().map(row).collect() }
+}
+
+fn place_name(row: &DotRow) -> &'static str {
+    match row.place {
+        Some(Place::Best) => "best",
+        Some(Place::Tied(_)) => "tied",
+        Some(Place::Behind(_)) => "behind",
+        None => "",
+    }
+}
+
+/// A ratio, the ends of its interval and the number of rounds; an empty text in each place where there is none.
+pub(crate) fn ratio_entries(ratio: Option<RatioView>) -> [Entry; 4] {
+    ratio.map_or_else(
+        || ["", "", "", ""].map(Entry::from),
+        |r| [Entry::Number(r.ratio), r.low.into(), r.high.into(), Entry::Number(f64::from(r.n))],
+    )
+}

@@ -1,0 +1,33 @@
+//! Pages: a judged run as one HTML file that needs nothing else, with pictures. Sentences come from `report`'s document, figures from the
+//! judged run; this crate only draws and lays out, and can't judge: it doesn't import `verdict`.
+
+mod axis;
+mod bytes;
+mod cells;
+mod curves;
+mod document;
+mod dots;
+mod envelope;
+mod figure;
+mod frame;
+mod number;
+mod past;
+mod ratios;
+mod rounds;
+mod run;
+mod scale;
+mod searches;
+mod site;
+mod style;
+mod svg;
+mod sweeps;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod trials;
+
+pub use frame::Link;
+pub use run::{NoSuchChart, RunPage};
+pub use site::{ExperimentEntry, FileNames, RunEntry, document_page, first_answer, history_page, index};
+pub use trials::{Reading, TrialPart, Trials};

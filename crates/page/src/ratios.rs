@@ -1,0 +1,122 @@
+//! Ratios with their intervals, one row each: those that the experiment asks for, and those of the levels of factors.
+
+use crate::axis;
+use crate::dots::ratio_entries;
+use crate::figure::{Entry, Figure, Numbers};
+use crate::scale::{Scale, extent};
+use crate::svg::{Anchor, Svg, fitted, width};
+use record::judged::{LevelView, RatioView, Relation, RunView};
+use record::quantity::ratios as shown;
+
+/// The widest label, the right end of the scale, the height of a row, and the room above the rows, in pixels.
+const LABEL: f64 = 420.0;
+const RIGHT: f64 = 680.0;
+const ROW: f64 = 22.0;
+const ABOVE: f64 = 10.0;
+
+/// A row: what is compared, by which metric, the ratio, and whether both differ.
+struct Compared {
+    label: String,
+    metric: String,
+    ratio: Option<RatioView>,
+    relation: Relation,
+}
+
+/// The figure of all ratios of a run; `None` if there are none.
+pub(crate) fn ratios(view: &RunView) -> Option<Figure> {
+    let rows = rows(view);
+    let known = || rows.iter().filter_map(|row| row.ratio);
+    known().next()?;
+    let all = known().flat_map(|r| [Some(r.ratio), r.low, r.high]).flatten().chain([1.0]);
+    let (low, high) = extent(all)?;
+    let label = rows.iter().map(|row| width(&row.label)).fold(0.0, f64::max).min(LABEL);
+    let range = (label + 16.0, RIGHT);
+    let margin = (high - low) * 0.05;
+    let scale = match low > 0.0 && high / low > 10.0 {
+        true => Scale::log((low, high), range).round(5),
+        false => Scale::linear((low - margin, high + margin), range),
+    };
+    let bottom = rows.iter().fold(ABOVE, |bottom, _| bottom + ROW);
+    let mut svg = Svg::new(RIGHT + 180.0, bottom + axis::BELOW);
+    axis::horizontal(&mut svg, &scale, (ABOVE, bottom), 5, &axis::title("ratio", "", &scale), axis::tick);
+    svg.line("one", (scale.place(1.0), ABOVE), (scale.place(1.0), bottom));
+    let mut y = ABOVE + ROW / 2.0;
+    for row in &rows {
+        self::row(&mut svg, row, &scale, y);
+        y += ROW;
+    }
+    let confidence = known().next().map_or(0.95, |ratio| ratio.confidence);
+    Some(Figure {
+        name: "ratios".to_owned(),
+        title: "Ratios".to_owned(),
+        sentence: format!(
+            "Lines: {} interval of the ratio of geometric means, paired within rounds; at 1 both are equal.",
+            report::percent(confidence)
+        ),
+        svg,
+        numbers: numbers(&rows),
+    })
+}
+
+fn rows(view: &RunView) -> Vec<Compared> {
+    let contrasts = view.contrasts.iter().map(|contrast| Compared {
+        label: contrast.name.clone(),
+        metric: contrast.metric.clone(),
+        ratio: contrast.ratio,
+        relation: contrast.relation,
+    });
+    let effects = view.effects.iter().flat_map(|effect| {
+        let of = |(other, level): (Option<&str>, &LevelView)| {
+            let at = other
+                .zip(level.at.as_ref())
+                .map(|(other, at)| format!(" at {other} {at}"))
+                .unwrap_or_default();
+            Compared {
+                label: format!("{}: {} / {}{at}", effect.factor, level.a, level.b),
+                metric: effect.metric.clone(),
+                ratio: level.ratio,
+                relation: level.relation,
+            }
+        };
+        let depends = effect
+            .depends_on
+            .iter()
+            .flat_map(|by| by.at.iter().map(|level| (Some(by.factor.as_str()), level)));
+        effect.comparisons.iter().map(|level| (None, level)).chain(depends).map(of).collect::<Vec<_>>()
+    });
+    contrasts.chain(effects).collect()
+}
+
+fn row(svg: &mut Svg, row: &Compared, scale: &Scale, y: f64) {
+    svg.group("row", &row.label);
+    svg.text("label", (0.0, y + 4.0), Anchor::Start, &fitted(&row.label, LABEL));
+    let mut said = "?".to_owned();
+    if let Some(ratio) = row.ratio {
+        said = format!("{}x ± ?", shown([ratio.ratio])[0]);
+        if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
+            svg.line("interval", (scale.place(low), y), (scale.place(high), y));
+            let [ratio, low, high] = shown([ratio.ratio, low, high]);
+            said = format!("{ratio}x ({low} to {high})");
+        }
+        svg.circle("mean ratio", (scale.place(ratio.ratio), y), 3.5);
+    }
+    svg.text("said", (RIGHT + 10.0, y + 4.0), Anchor::Start, &said);
+    svg.end();
+}
+
+fn numbers(rows: &[Compared]) -> Numbers {
+    let mut numbers = Numbers::new(&["compared", "metric", "ratio", "low", "high", "rounds", "they"]);
+    let row = |row: &Compared| {
+        let relation = match row.relation {
+            Relation::Apart => "differ",
+            Relation::NotApart => "aren't shown to differ",
+            Relation::Nothing => "can't be compared",
+        };
+        let mut entries = vec![Entry::Text(row.label.clone()), Entry::Text(row.metric.clone())];
+        entries.extend(ratio_entries(row.ratio));
+        entries.push(relation.into());
+        entries
+    };
+    numbers.rows = rows.iter().map(row).collect();
+    numbers
+}

@@ -1,0 +1,254 @@
+//! The course of a trial: rates over time, from the engine's series and the kernel's counters. Nothing is judged here.
+
+use record::counter::{BlockCounters, CpuTicks, Sample};
+use record::topology::Topology;
+use record::trial::{EngineOutput, Series, TrialRecord};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+
+/// The counters of a sample that a course needs. A stored sample can be read as one, which skips all others.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Reading {
+    monotonic_ns: u64,
+    #[serde(default)]
+    block: BTreeMap<String, Moved>,
+    #[serde(default)]
+    cpu: Option<CpuTicks>,
+    /// Whether it is a sample of the machine that serves the file system.
+    #[serde(default)]
+    server: Option<IgnoredAny>,
+}
+
+/// The bytes that a block device moved.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Moved {
+    read_bytes: u64,
+    write_bytes: u64,
+}
+
+impl From<&Sample> for Reading {
+    fn from(sample: &Sample) -> Self {
+        let moved = |b: &BlockCounters| Moved { read_bytes: b.read_bytes, write_bytes: b.write_bytes };
+        Self {
+            monotonic_ns: sample.monotonic_ns,
+            block: sample.block.iter().map(|(name, b)| (name.clone(), moved(b))).collect(),
+            cpu: sample.cpu,
+            server: sample.server.map(|_| IgnoredAny),
+        }
+    }
+}
+
+/// The rates of a trial over time, in seconds since measuring began; what belongs to the ramp has negative times.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) struct Course {
+    /// Length of the measured time, in seconds.
+    pub(crate) seconds: f64,
+    /// I/Os per second that the engine completed.
+    pub(crate) iops: Track,
+    /// Bytes per second that the engine completed.
+    pub(crate) asked: Track,
+    /// Bytes per second of the devices directly under the load.
+    pub(crate) device: Track,
+    /// The share of the machine's CPU time that was not idle.
+    pub(crate) cpu: Track,
+}
+
+/// A rate over time: pieces in the order of time.
+pub(crate) type Track = Vec<Piece>;
+
+/// A rate in a piece of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Piece {
+    /// Begin, in seconds.
+    pub(crate) from: f64,
+    /// End, in seconds.
+    pub(crate) to: f64,
+    /// The rate; `None`: the counter is missing or went backwards.
+    pub(crate) rate: Option<f64>,
+}
+
+impl Course {
+    /// The course of a trial; empty if the engine never ran.
+    pub(crate) fn of(trial: &TrialRecord, readings: &[Reading]) -> Self {
+        let Some(engine) = &trial.engine else { return Self::default() };
+        let clock = Clock(engine.window.start_ns);
+        let series = engine.series.as_ref();
+        let samples = own_readings(readings, engine);
+        let ticks = |pair: (&Reading, &Reading)| busy_share(pair.0.cpu.as_ref()?, pair.1.cpu.as_ref()?);
+        let devices = direct(&trial.topology);
+        let moved = |pair: (&Reading, &Reading)| moved(&devices, pair.0, pair.1);
+        Self {
+            seconds: engine.window.seconds(),
+            iops: series.map(|s| steps(s, clock, |at| ios(s, at))).unwrap_or_default(),
+            asked: series.map(|s| steps(s, clock, |at| s.bytes.get(at).copied())).unwrap_or_default(),
+            device: if devices.is_empty() { Track::new() } else { between(&samples, clock, moved) },
+            cpu: between(&samples, clock, ticks),
+        }
+    }
+
+    /// The earliest time that a track reaches back to: the begin of the ramp, or 0.
+    pub(crate) fn begin(&self) -> f64 {
+        let first = |track: &Track| track.first().map_or(0.0, |piece| piece.from);
+        [&self.iops, &self.asked, &self.device, &self.cpu].map(first).into_iter().fold(0.0, f64::min)
+    }
+}
+
+/// The zero of a trial's clock, in nanoseconds of CLOCK_MONOTONIC.
+#[derive(Clone, Copy)]
+struct Clock(u64);
+
+impl Clock {
+    #[expect(clippy::cast_precision_loss, reason = "times within a trial are far below 2^52 ns")]
+    fn seconds(self, ns: u64) -> f64 {
+        if ns >= self.0 { (ns - self.0) as f64 / 1e9 } else { (self.0 - ns) as f64 / -1e9 }
+    }
+}
+
+/// The samples of the machine that generates the load, from the last one before the ramp to the first one after the measured time.
+fn own_readings<'a>(readings: &'a [Reading], engine: &EngineOutput) -> Vec<&'a Reading> {
+    let own = readings.iter().filter(|reading| reading.server.is_none());
+    let mut samples: Vec<&Reading> = own.collect();
+    let after = samples.iter().position(|sample| sample.monotonic_ns >= engine.window.end_ns);
+    samples.truncate(after.map_or(samples.len(), |last| last + 1));
+    samples
+}
+
+/// Kernel names of the devices directly under the load.
+fn direct(topology: &Topology) -> Vec<&str> {
+    topology.nodes.iter().filter(|node| node.depth == 0).map(|node| node.name.as_str()).collect()
+}
+
+/// A track from steps of equal length.
+#[expect(clippy::cast_precision_loss, reason = "counts and times of a step are far below 2^52")]
+fn steps(series: &Series, clock: Clock, count: impl Fn(usize) -> Option<u64>) -> Track {
+    let length = series.step_ns as f64 / 1e9;
+    let begin = clock.seconds(series.start_ns);
+    let piece = |at: usize| {
+        let from = begin + at as f64 * length;
+        Piece { from, to: from + length, rate: count(at).map(|count| count as f64 / length) }
+    };
+    if length > 0.0 { (0..series.bytes.len()).map(piece).collect() } else { Track::new() }
+}
+
+fn ios(series: &Series, at: usize) -> Option<u64> {
+    let of = |list: &[u64]| list.get(at).copied();
+    Some(of(&series.read_ios)? + of(&series.write_ios)? + of(&series.trim_ios)?)
+}
+
+/// A track from each sample to the next.
+fn between(samples: &[&Reading], clock: Clock, rate: impl Fn((&Reading, &Reading)) -> Option<f64>) -> Track {
+    let piece = |pair: &[&Reading]| {
+        let [a, b] = pair else { return None };
+        (b.monotonic_ns > a.monotonic_ns).then(|| Piece {
+            from: clock.seconds(a.monotonic_ns),
+            to: clock.seconds(b.monotonic_ns),
+            rate: rate((a, b)),
+        })
+    };
+    samples.windows(2).filter_map(piece).collect()
+}
+
+/// Bytes per second that devices moved between two samples; `None` if a counter is missing or went backwards.
+#[expect(clippy::cast_precision_loss, reason = "counts of a step are far below 2^52")]
+fn moved(devices: &[&str], a: &Reading, b: &Reading) -> Option<f64> {
+    let bytes = |sample: &Reading| -> Option<u64> {
+        let of = |name: &&str| sample.block.get(*name).map(|c| c.read_bytes.saturating_add(c.write_bytes));
+        devices.iter().map(of).sum()
+    };
+    let grown = bytes(b)?.checked_sub(bytes(a)?)?;
+    Some(grown as f64 / ((b.monotonic_ns - a.monotonic_ns) as f64 / 1e9))
+}
+
+/// The share of the CPU time between two readings that was not idle; `None` if no time passed, or a counter went backwards.
+#[expect(clippy::cast_precision_loss, reason = "ticks of a step are far below 2^52")]
+fn busy_share(a: &CpuTicks, b: &CpuTicks) -> Option<f64> {
+    let busy = |t: &CpuTicks| t.user + t.system + t.irq.unwrap_or(0) + t.steal.unwrap_or(0);
+    let idle = |t: &CpuTicks| t.idle + t.iowait.unwrap_or(0);
+    let (busy, idle) = (busy(b).checked_sub(busy(a))?, idle(b).checked_sub(idle(a))?);
+    (busy + idle > 0).then(|| busy as f64 / (busy + idle) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Course, Piece, Reading};
+    use record::counter::{BlockCounters, CpuTicks, Sample};
+    use record::id::{CellId, TrialId};
+    use record::topology::{BlockKind, BlockNode};
+    use record::trial::{EngineOutput, Outcome, Series, TrialRecord, Window};
+
+    const S: u64 = 1_000_000_000;
+
+    fn sample(second: u64, bytes: u64, busy: u64) -> Sample {
+        let block = BlockCounters { read_bytes: bytes, ..BlockCounters::default() };
+        Sample {
+            monotonic_ns: second * S,
+            block: [("loop0".to_owned(), block)].into(),
+            cpu: Some(CpuTicks { user: busy, idle: second * 200 - busy, ..CpuTicks::default() }),
+            ..Sample::default()
+        }
+    }
+
+    fn trial() -> TrialRecord {
+        let id = TrialId { cell: CellId("c".to_owned()), round: 0 };
+        let mut trial = TrialRecord::new(id, 1, 0, Outcome::Measured);
+        let mut engine =
+            EngineOutput::new("native-0.1.0".to_owned(), Window { start_ns: 10 * S, end_ns: 12 * S });
+        engine.series = Some(Series {
+            start_ns: 10 * S,
+            step_ns: S / 2,
+            read_ios: vec![50, 60, 70, 80],
+            write_ios: vec![0; 4],
+            trim_ios: vec![0; 4],
+            bytes: vec![500, 600, 700, 800],
+        });
+        trial.engine = Some(engine);
+        trial.topology.nodes = vec![BlockNode {
+            name: "loop0".to_owned(),
+            devno: (7, 0),
+            depth: 0,
+            kind: BlockKind::Disk,
+            rotational: None,
+            scheduler: None,
+            size_bytes: None,
+        }];
+        trial.evidence.samples =
+            vec![sample(9, 0, 1000), sample(10, 900, 1100), sample(11, 2000, 1200), sample(12, 3500, 1400)];
+        trial
+    }
+
+    fn of(trial: &TrialRecord) -> Course {
+        let readings: Vec<Reading> = trial.evidence.samples.iter().map(Reading::from).collect();
+        Course::of(trial, &readings)
+    }
+
+    #[test]
+    fn a_stored_sample_reads_as_a_reading() {
+        let text = serde_json::to_string(&trial().evidence.samples).unwrap();
+        let stored: Vec<Reading> = serde_json::from_str(&text).unwrap();
+        assert_eq!(Course::of(&trial(), &stored), of(&trial()));
+    }
+
+    #[test]
+    fn rates_are_counts_over_time_and_the_ramp_lies_before_zero() {
+        let course = of(&trial());
+        let rates = |track: &[Piece]| track.iter().map(|p| p.rate).collect::<Vec<_>>();
+        assert_eq!(rates(&course.iops), [100.0, 120.0, 140.0, 160.0].map(Some));
+        assert_eq!(rates(&course.device), [900.0, 1100.0, 1500.0].map(Some));
+        assert_eq!((course.device[0].from, course.device[0].to), (-1.0, 0.0));
+        assert_eq!(rates(&course.cpu), [0.5, 0.5, 1.0].map(Some));
+        assert_eq!((course.begin(), course.seconds), (-1.0, 2.0));
+    }
+
+    #[test]
+    fn a_missing_counter_is_a_gap_and_no_zero() {
+        let mut trial = trial();
+        trial.evidence.samples[2].block.clear();
+        trial.evidence.samples[2].cpu = None;
+        let course = of(&trial);
+        assert_eq!(course.device.iter().map(|p| p.rate).collect::<Vec<_>>(), [Some(900.0), None, None]);
+        assert_eq!(course.cpu.iter().map(|p| p.rate).collect::<Vec<_>>(), [Some(0.5), None, None]);
+        trial.engine.as_mut().unwrap().series = None;
+        assert!(of(&trial).iops.is_empty());
+    }
+}
