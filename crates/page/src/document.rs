@@ -6,10 +6,10 @@ use report::{
     Align, Block, Branch, Caveat, Cell, Heading, Level, List, Paragraph, Row, Span, Style, Table, Tone, Words,
 };
 
-/// A block. A dot plot is a figure, and a title stands at the head of the page: neither is rendered here.
+/// A block. A dot plot and the levels of a search are figures, and a title stands at the head of the page: none is rendered here.
 pub(crate) fn block(block: &Block) -> Markup {
     match block {
-        Block::Title(..) | Block::DotPlot(_) => html! {},
+        Block::Title(..) | Block::DotPlot(_) | Block::Scatter(_) => html! {},
         Block::Answer(items) => html! { ul class="answer" { @for item in items { li { (words(item)) } } } },
         Block::Heading(heading) => self::heading(heading),
         Block::Paragraphs(all) => paragraphs(all),
