@@ -227,6 +227,7 @@ fn view(name: &str, cells: Vec<CellView>) -> RunView {
             status: Status::Missed,
             text: format!("iops: expected 80 of {name}"),
         }],
+        fronts: Vec::new(),
         answers: vec![Answer {
             workload: name.to_owned(),
             metric: "iops".to_owned(),
