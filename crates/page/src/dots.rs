@@ -13,10 +13,11 @@ const ROW: f64 = 24.0;
 const ABOVE: f64 = 24.0;
 /// The width of a picture without ratios, and what the ratios add.
 const WIDTH: f64 = 860.0;
-/// The widest label, the place of the ratios' scale, and that of their texts.
+/// The widest label, and the place of the ratios' scale.
 const LABEL: f64 = 230.0;
 const RATIO: f64 = 150.0;
-const SAID: f64 = 150.0;
+/// The room between the scale of the ratios and their texts, with the bracket.
+const GAP: f64 = 12.0;
 /// From this ratio between the highest and the lowest value on, the scale is logarithmic.
 const WIDE: f64 = 30.0;
 
@@ -25,7 +26,7 @@ struct Columns {
     /// Where the texts of the figures end.
     said: f64,
     values: Scale,
-    /// The scale of the ratios; `None`: no answer is about this metric.
+    /// The scale of the ratios, which their texts follow; `None`: no answer is about this metric.
     ratios: Option<Scale>,
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn dots(name: String, plot: &DotPlot) -> Figure {
         let y = ABOVE + ROW * (rows(place) + 0.5);
         self::row(&mut svg, row, &columns, y);
     }
-    bracket(&mut svg, plot);
+    bracket(&mut svg, plot, &columns);
     Figure {
         name,
         title: format!("{} of {}", plot.metric, plot.workload),
@@ -58,12 +59,14 @@ fn columns(plot: &DotPlot) -> Columns {
     let label = widest(|row| &row.label).min(LABEL);
     let said = label + 12.0 + widest(|row| &row.shown);
     let ratios = plot.rows.iter().any(|row| row.place.is_some());
-    let right = if ratios { WIDTH - SAID - RATIO - 34.0 } else { WIDTH - 20.0 };
+    let words = plot.rows.iter().map(|row| width(&place_words(row))).fold(0.0, f64::max);
+    let end = WIDTH - words - GAP - 4.0;
+    let right = if ratios { end - RATIO - 34.0 } else { WIDTH - 20.0 };
     let left = (said + 22.0).min(right - 120.0);
     Columns {
         said,
         values: values(plot, (left, right)),
-        ratios: ratios.then(|| ratio_scale(plot, (WIDTH - SAID - RATIO, WIDTH - SAID))),
+        ratios: ratios.then(|| ratio_scale(plot, (end - RATIO, end))),
     }
 }
 
@@ -170,7 +173,7 @@ fn trials(svg: &mut Svg, row: &DotRow, scale: &Scale, y: f64) {
 }
 
 fn ratios_of(svg: &mut Svg, row: &DotRow, scale: &Scale, y: f64) {
-    let at = scale.range().1 + 12.0;
+    let at = scale.range().1 + GAP;
     if let Some(ratio) = ratio(row) {
         if let (Some(low), Some(high)) = (ratio.low, ratio.high) {
             svg.line("interval", (scale.place(low), y), (scale.place(high), y));
@@ -200,15 +203,17 @@ fn place_words(row: &DotRow) -> String {
 }
 
 /// A bracket over the best cell and those that can't be told from it; nothing if there are none.
-fn bracket(svg: &mut Svg, plot: &DotPlot) {
+fn bracket(svg: &mut Svg, plot: &DotPlot, columns: &Columns) {
     let member = |row: &DotRow| matches!(row.place, Some(Place::Best | Place::Tied(_)));
     let tied = plot.rows.iter().any(|row| matches!(row.place, Some(Place::Tied(_))));
     let places: Vec<f64> = (plot.rows.iter().enumerate())
         .filter(|(_, row)| member(row))
         .map(|(place, _)| ABOVE + ROW * (rows(place) + 0.5))
         .collect();
-    if let (true, Some(first), Some(last)) = (tied, places.first(), places.last()) {
-        let x = WIDTH - SAID + 4.0;
+    if let (true, Some(ratios), Some(first), Some(last)) =
+        (tied, &columns.ratios, places.first(), places.last())
+    {
+        let x = ratios.range().1 + 4.0;
         svg.line("bracket", (x, *first), (x, *last));
         for y in &places {
             svg.line("bracket", (x - 4.0, *y), (x, *y));

@@ -2,6 +2,7 @@
 //! names are.
 
 use crate::frame::digest;
+use crate::svg::width;
 use crate::testing::{Made, ROUNDS, made};
 use record::judged::{Metric, RunView};
 use roxmltree::{Document, Node, ParsingOptions};
@@ -132,6 +133,33 @@ fn ties_have_a_word_and_a_bracket() {
     let said: Vec<String> = classed(plot, "row").map(text).collect();
     assert!(said[1].contains("tied, 1.006x") && said[2].ends_with("best"), "{said:?}");
     assert_eq!(classed(plot, "bracket").count(), 3, "a line and an end at each of the two cells");
+}
+
+#[test]
+fn no_text_of_a_picture_is_cut_at_its_edge() {
+    let page = xml(&made("randread").html());
+    let page = parsed(&page);
+    let mut looked = 0;
+    for picture in elements(page.root(), "svg") {
+        let most = number(picture, "width");
+        for said in elements(picture, "text") {
+            let (words, x) = (text(said), number(said, "x"));
+            let wide = width(&words);
+            let (from, to) = match said.attribute("text-anchor") {
+                None => (x, x + wide),
+                Some("middle") => (x - wide / 2.0, x + wide / 2.0),
+                Some(_) => (x - wide, x),
+            };
+            // Ticks are set in a smaller type than `width` knows.
+            let slack = wide * 0.2;
+            assert!(
+                from + slack >= 0.0 && to - slack <= most,
+                "{words:?} goes from {from} to {to} of {most}"
+            );
+            looked += 1;
+        }
+    }
+    assert!(looked > 50, "{looked}");
 }
 
 #[test]
