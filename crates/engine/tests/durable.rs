@@ -67,7 +67,10 @@ fn a_sync_covers_all_writes_since_the_last() {
         // The window begins and ends with as many syncs in flight as the depth allows, each of eight writes, and within a group of eight.
         let open = 8 * (u64::from(iodepth) + 3);
         assert!(sync > 0 && (sync * 8).abs_diff(write) <= open, "{ioengine}: {write} writes, {sync} syncs");
-        assert!(durable.abs_diff(write) <= open, "{ioengine} at depth {iodepth}: {durable} of {write} writes");
+        assert!(
+            durable.abs_diff(write) <= open,
+            "{ioengine} at depth {iodepth}: {durable} of {write} writes"
+        );
     }
 }
 
