@@ -61,6 +61,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "lab" -d 'Run a 
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "doctor" -d 'Show what this machine can do: tools, privileges, kernel, clock, noise, the native engine\'s ceiling, settings'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "node" -d 'The agent process on the measured machine; speaks to its controller over stdio'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "look" -d 'What this machine lacks for the plan on standard input'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-native" -d 'The native engine\'s worker process; performs the task in a file'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-corpus" -d 'The corpus engine\'s worker process; performs the task in a file'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "generate" -d 'Write man pages, completions, schema and command reference below a folder'
@@ -123,7 +124,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l color -d 'C
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l here -d 'End with 3 if something that the plan needs is missing on this machine'
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l here -d 'Ask the machines behind ssh, too, and end with 3 if a machine lacks something that the plan needs. diskproof copies itself there first, as a run does'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s h -l help -d 'Print help'
@@ -497,6 +498,15 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l ssh-config 
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

@@ -265,6 +265,9 @@ Examples:
     /// The agent process on the measured machine; speaks to its controller over stdio
     #[command(hide = true)]
     Node,
+    /// What this machine lacks for the plan on standard input
+    #[command(hide = true)]
+    Look,
     /// The native engine's worker process; performs the task in a file
     #[command(hide = true)]
     EngineNative(EngineNative),
@@ -351,7 +354,8 @@ pub(crate) struct Experiment {
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) experiment: Experiment,
-    /// End with 3 if something that the plan needs is missing on this machine
+    /// Ask the machines behind ssh, too, and end with 3 if a machine lacks something that the plan needs. diskproof copies itself there
+    /// first, as a run does
     #[arg(long)]
     pub(crate) here: bool,
     /// Print the plan and its forecast as JSON

@@ -17,6 +17,7 @@ pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod list;
+pub(crate) mod look;
 pub(crate) mod new;
 pub(crate) mod node;
 pub(crate) mod on;

@@ -91,5 +91,6 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Lab(lab) => commands::lab::lab(&lab.verb, &settings?),
         Verb::Doctor(doctor) => commands::doctor::doctor(&doctor, &settings?),
         Verb::Node => commands::node::node(&settings?),
+        Verb::Look => commands::look::look(&settings?),
     }
 }

@@ -147,7 +147,7 @@ fn help_fits_the_width_of_the_terminal() {
 #[test]
 fn hidden_verbs_are_hidden() {
     let help = Home::new().diskproof(&["--help"]).out;
-    for verb in ["  node", "  generate"] {
+    for verb in ["  node", "  look", "  generate"] {
         assert!(!help.contains(verb), "{verb}");
     }
 }

@@ -227,6 +227,35 @@ fn kill_ssh_of(pid: u32) {
 }
 
 #[test]
+fn loop_a_plan_asks_the_far_machine_what_it_lacks() {
+    let Some(site) = Site::new("plan") else { return };
+    fs::write(site.dir.join("both.yaml"), BOTH).unwrap();
+    let plan = |args: &[&str]| {
+        let answer = site.run(&[&["plan", "both.yaml"], args].concat());
+        (answer.status.code(), text(&answer.stdout) + &text(&answer.stderr))
+    };
+    let (code, said) = plan(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("far was not asked: `plan --here` asks it over ssh"), "{said}");
+    assert!(!site.dir.join("cache").exists(), "nothing was copied there");
+    let (code, said) = plan(&["--here"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("everything that this needs is on far"), "{said}");
+    let far = BOTH.replace("vol: { emulate: { size: 64m } }", "vol: { disks: [no-such-disk], target: far }");
+    fs::write(site.dir.join("both.yaml"), far).unwrap();
+    let (code, said) = plan(&["--here"]);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("missing on far: disk no-such-disk"), "{said}");
+    fs::write(site.dir.join("both.yaml"), BOTH.replace("ssh: far", "ssh: gone")).unwrap();
+    let (code, said) = plan(&["--here", "--json"]);
+    assert_eq!(code, Some(3), "{said}");
+    let json: Value = serde_json::from_str(&said).unwrap();
+    assert!(json["not_asked"]["far"].as_str().unwrap().contains("can't be reached"), "{said}");
+    assert_eq!(json["missing_there"], serde_json::json!({}));
+    assert_eq!(site.left(), Vec::<PathBuf>::new());
+}
+
+#[test]
 fn loop_any_verb_runs_on_another_machine() {
     let Some(site) = Site::new("verbs") else { return };
     let devices = site.run(&["on", "far", "devices", "--json"]);

@@ -1,8 +1,9 @@
 //! `diskproof plan FILE`: what a run would do. Changes nothing.
 
 mod forecast;
-mod here;
+pub(super) mod here;
 mod space;
+mod there;
 
 use super::{experiment, under};
 use crate::args::PlanArgs;
@@ -34,17 +35,18 @@ use std::time::Duration;
 
 pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure> {
     let plan = experiment::load(&args.experiment)?;
-    let here = here::look(&plan, settings);
+    let here = here::look(&plan, settings, args.here);
     if args.json {
         let text = serde_json::to_string_pretty(&document(&plan, &here)).map_err(Failure::ours)?;
         output::json(&text)?;
     } else {
         page::show(&report::plan(&PlanView { here: in_words(&here), ..view(&plan) }), settings)?;
     }
-    if args.here && !here.looked {
-        return Err(Failure::input("--here: no machine of this plan is this one".to_owned()));
+    if args.here && !here.any_asked() {
+        let why = "--here: all machines of this plan are lab guests, which only a run starts";
+        return Err(Failure::input(why.to_owned()));
     }
-    Ok(if args.here && !here.missing.is_empty() { Exit::Machine } else { Exit::Fine })
+    Ok(if args.here && here.any_missing() { Exit::Machine } else { Exit::Fine })
 }
 
 /// The plan with its forecast, and for every round the indices of the cells in the order of measurement.
@@ -57,15 +59,30 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
         "jobs_as_run": jobs_as_run(plan),
         "remarks": under::remarks(plan),
         "missing_here": here.looked.then_some(&here.missing),
+        "missing_there": here.there.iter().filter_map(|(name, one)| Some((name, one.as_ref().ok()?))).collect::<BTreeMap<_, _>>(),
+        "not_asked": here.unasked.iter().map(|name| (name.as_str(), "plan --here asks it"))
+            .chain(here.there.iter().filter_map(|(name, one)| Some((name.as_str(), one.as_ref().err()?.as_str()))))
+            .collect::<BTreeMap<_, _>>(),
     })
 }
 
 fn in_words(here: &Here) -> Vec<String> {
-    match (here.looked, here.missing.as_slice()) {
+    let mut all = match (here.looked, here.missing.as_slice()) {
         (false, _) => Vec::new(),
         (true, []) => vec!["everything that this needs is here".to_owned()],
         (true, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
+    };
+    for (name, one) in &here.there {
+        match one {
+            Ok(missing) if missing.is_empty() => all.push(format!("everything that this needs is on {name}")),
+            Ok(missing) => all.extend(missing.iter().map(|one| format!("missing on {name}: {one}"))),
+            Err(why) => all.push(format!("{name} can't be asked: {why}")),
+        }
     }
+    all.extend(
+        here.unasked.iter().map(|name| format!("{name} was not asked: `plan --here` asks it over ssh")),
+    );
+    all
 }
 
 /// The job files as fio gets them, by cell, with names in capitals for the places that a run makes.

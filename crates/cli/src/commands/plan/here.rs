@@ -1,6 +1,6 @@
-//! What a plan needs and this machine hasn't.
+//! What a plan needs and its machines haven't.
 
-use super::space;
+use super::{space, there};
 use crate::commands::doctor::kernel::Kernel;
 use crate::settings::Settings;
 use device::{ClaimBook, DiskReport, Place, Roots};
@@ -11,7 +11,7 @@ use record::target::TargetKind;
 use record::volume::{Limits, VolumeKind};
 use record::workload::{Ask, EngineKind};
 use run::controller::targets_of;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,30 +24,58 @@ const MOST_LINES: usize = 3;
 pub(super) struct Here {
     /// Whether any machine of the plan is this one.
     pub(super) looked: bool,
-    /// What is missing, one noun each.
+    /// What this machine lacks, one noun each.
     pub(super) missing: Vec<String>,
+    /// What the other machines lack that were asked over ssh, by target; or why one can't be asked.
+    pub(super) there: BTreeMap<String, Result<Vec<String>, String>>,
+    /// Targets behind ssh that were not asked.
+    pub(super) unasked: Vec<String>,
 }
 
-/// Looks for programs, file systems and drivers of the kernel, disks with their claims, directories, space and privileges. Other
-/// machines aren't asked.
-pub(super) fn look(plan: &Plan, settings: &Settings) -> Here {
-    let is_here = |name: &&str| {
-        let kind = plan.targets.iter().find(|target| target.name == **name).map(|target| &target.kind);
-        matches!(kind, None | Some(TargetKind::Local))
-    };
-    let here: Vec<&str> = targets_of(plan).into_iter().filter(is_here).collect();
+impl Here {
+    /// Whether any machine was asked.
+    pub(super) fn any_asked(&self) -> bool {
+        self.looked || !self.there.is_empty()
+    }
+
+    /// Whether any machine lacks something, or can't be asked.
+    pub(super) fn any_missing(&self) -> bool {
+        !self.missing.is_empty()
+            || self.there.values().any(|one| !matches!(one, Ok(missing) if missing.is_empty()))
+    }
+}
+
+/// Looks at this machine, and with `ask` at those behind ssh. Lab guests aren't asked: a run starts them.
+pub(super) fn look(plan: &Plan, settings: &Settings, ask: bool) -> Here {
+    let (mut here, mut there, mut unasked) = (Vec::new(), BTreeMap::new(), Vec::new());
+    for name in targets_of(plan) {
+        match plan.targets.iter().find(|target| target.name == name).map(|target| &target.kind) {
+            None | Some(TargetKind::Local) => here.push(name),
+            Some(TargetKind::Ssh { destination }) if ask => {
+                there.insert(name.to_owned(), there::missing(plan, name, destination, settings));
+            }
+            Some(TargetKind::Ssh { .. }) => unasked.push(name.to_owned()),
+            Some(TargetKind::Guest { .. }) => {}
+        }
+    }
+    Here { looked: !here.is_empty(), missing: missing(plan, &here, &settings.state.value), there, unasked }
+}
+
+/// Looks on this machine for programs, file systems and drivers of the kernel, disks with their claims, directories, space and
+/// privileges that the cells of these targets need. Returns what is missing, one noun each.
+pub(crate) fn missing(plan: &Plan, here: &[&str], state: &Path) -> Vec<String> {
     let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| here.contains(&cell.target.as_str())).collect();
     let mut missing = Vec::new();
     missing.extend(here.iter().flat_map(|target| programs(plan, target)));
     missing.extend(job_files(&cells, plan.measure.trial_seconds));
     missing.extend(of_kernel(&cells, &Kernel::look(Path::new("/"))));
-    let disks = disks(&cells, &settings.state.value);
+    let disks = disks(&cells, state);
     missing.extend(volumes(&cells, &disks));
-    missing.extend(space::missing(plan, &here, &cells, &disks, &settings.state.value));
+    missing.extend(space::missing(plan, here, &cells, &disks, state));
     missing.extend(root(plan).filter(|_| !cells.is_empty()));
     let mut seen = BTreeSet::new();
     missing.retain(|one| seen.insert(one.clone()));
-    Here { looked: !here.is_empty(), missing }
+    missing
 }
 
 fn programs(plan: &Plan, target: &str) -> Vec<String> {
