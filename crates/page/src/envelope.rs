@@ -77,23 +77,54 @@ pub(crate) fn path(bins: &[Bin], left: i32, step: i32, scale: &Scale) -> String 
 fn band(out: &mut String, places: &[(i32, i32)], x: i32, step: i32) {
     let Some((_, first)) = places.first() else { return };
     let _ = write!(out, "M{x} {first}");
-    let mut at = *first;
-    let mut to = |out: &mut String, dx: i32, y: i32| {
-        let _ = write!(out, "l{dx}{}{}", if y < at { "" } else { " " }, y - at);
-        at = y;
-    };
+    let mut line = Line { out, at: *first, level: 0 };
     match places {
-        [(low, high)] if low == high => to(out, step.max(1), *high),
-        [(low, _)] => to(out, 0, *low),
+        [(low, high)] if low == high => line.to(step.max(1), *high),
+        [(low, _)] => line.to(0, *low),
         _ => {
-            places.iter().skip(1).for_each(|(_, high)| to(out, step, *high));
-            if places.iter().any(|(low, high)| low != high) {
-                let (last, before) =
-                    places.split_last().map_or((0, &places[..0]), |(last, before)| (last.0, before));
-                to(out, 0, last);
-                before.iter().rev().for_each(|(low, _)| to(out, -step, *low));
-                out.push('z');
+            places.iter().skip(1).for_each(|(_, high)| line.to(step, *high));
+            if let (true, Some((last, before))) =
+                (places.iter().any(|(low, high)| low != high), places.split_last())
+            {
+                line.to(0, last.0);
+                before.iter().rev().for_each(|(low, _)| line.to(-step, *low));
+                line.end();
+                line.out.push('z');
             }
+        }
+    }
+    line.end();
+}
+
+/// A line that is being written in relative steps. Steps at one height are one, which makes a page half as large.
+struct Line<'a> {
+    out: &'a mut String,
+    /// The height of its end.
+    at: i32,
+    /// The step at this height that isn't written yet.
+    level: i32,
+}
+
+impl Line<'_> {
+    fn to(&mut self, dx: i32, y: i32) {
+        if y == self.at && self.level.signum() * dx.signum() >= 0 {
+            self.level += dx;
+            return;
+        }
+        self.end();
+        match y - self.at {
+            0 => self.level = dx,
+            dy => {
+                let _ = write!(self.out, "l{dx}{}{dy}", if dy < 0 { "" } else { " " });
+            }
+        }
+        self.at = y;
+    }
+
+    fn end(&mut self) {
+        if self.level != 0 {
+            let _ = write!(self.out, "h{}", self.level);
+            self.level = 0;
         }
     }
 }
@@ -136,7 +167,7 @@ mod tests {
         assert_eq!(bins[4], None);
         // Two bands with a gap between them.
         let drawn = path(&bins, 0, 2, &Scale::linear((0.0, 10.0), (50.0, 0.0)));
-        assert_eq!(drawn, "M1 25l2 0l2 0l2 0M11 25l2 0l2 0l2 0l2 0");
+        assert_eq!(drawn, "M1 25h6M11 25h8");
     }
 
     #[test]
@@ -154,6 +185,6 @@ mod tests {
     fn a_band_returns_along_its_lowest_rates() {
         let scale = Scale::linear((0.0, 10.0), (100.0, 0.0));
         let bins = [Some((2.0, 4.0)), Some((3.0, 9.0)), Some((1.0, 1.0))];
-        assert_eq!(path(&bins, 10, 2, &scale), "M11 60l2-50l2 80l0 0l-2-20l-2 10z");
+        assert_eq!(path(&bins, 10, 2, &scale), "M11 60l2-50l2 80l-2-20l-2 10z");
     }
 }
