@@ -19,8 +19,8 @@ pub(crate) fn bcache(mode: BcacheMode) -> Bcache {
         bucket_bytes: 64 << 10,
         sequential_cutoff_bytes: Some(0),
         writeback_percent: Some(20),
-        congested_read_threshold_us: Some(0),
-        congested_write_threshold_us: Some(0),
+        congested_read_threshold_us: None,
+        congested_write_threshold_us: None,
     }
 }
 
@@ -39,9 +39,12 @@ pub(crate) fn cached_by_bcache() -> Vec<Scenario> {
         bucket_bytes: 128 << 10,
         sequential_cutoff_bytes: None,
         writeback_percent: None,
-        congested_read_threshold_us: None,
-        congested_write_threshold_us: None,
         ..bcache(BcacheMode::Writethrough)
+    };
+    let whatever_it_takes = Bcache {
+        congested_read_threshold_us: Some(0),
+        congested_write_threshold_us: Some(50_000),
+        ..bcache(BcacheMode::Writearound)
     };
     let limits = Limits { read_iops: Some(4000), write_iops: Some(4000), ..Limits::default() };
     let writeback = || mode(BcacheMode::Writeback);
@@ -49,7 +52,7 @@ pub(crate) fn cached_by_bcache() -> Vec<Scenario> {
         of("bcache-ext4", 1, vec![writeback(), ext4()]),
         Scenario { volumes: emulated(1, 48, limits), ..of("bcache-limited", 1, vec![writeback(), ext4()]) },
         of("bcache-raw", 1, vec![Layer::Bcache(plain)]),
-        of("bcache-around", 1, vec![mode(BcacheMode::Writearound), ext4()]),
+        of("bcache-around", 1, vec![Layer::Bcache(whatever_it_takes), ext4()]),
         of("bcache-none", 1, vec![mode(BcacheMode::None)]),
         of("md-bcache-ext4", 2, vec![Layer::Md(md(MdLevel::Raid1)), writeback(), ext4()]),
         of("bcache-luks-ext4", 1, vec![writeback(), Layer::Luks(luks(4096, false)), ext4()]),
