@@ -61,7 +61,8 @@ fn columns(plot: &DotPlot) -> Columns {
     let ratios = plot.rows.iter().any(|row| row.place.is_some());
     let words = plot.rows.iter().map(|row| width(&place_words(row))).fold(0.0, f64::max);
     let end = WIDTH - words - GAP - 4.0;
-    let right = if ratios { end - RATIO - 34.0 } else { WIDTH - 20.0 };
+    // The last tick's number is centred there.
+    let right = if ratios { end - RATIO } else { WIDTH } - 34.0;
     let left = (said + 22.0).min(right - 120.0);
     Columns {
         said,
@@ -82,11 +83,17 @@ fn values(plot: &DotPlot, range: (f64, f64)) -> Scale {
     let good: Vec<&DotRow> = plot.rows.iter().filter(|row| row.void.is_none()).collect();
     let domain = all(&good).or_else(|| all(&plot.rows.iter().collect::<Vec<_>>())).unwrap_or((0.0, 1.0));
     if domain.0 > 0.0 && domain.1 / domain.0 > WIDE {
-        return Scale::log(domain, range).round(5);
+        return Scale::log(domain, range).round(most_ticks(range));
     }
     // A scale from 0 shows how large a difference is, unless that hides it.
     let low = if domain.0 < domain.1 * 0.6 { 0.0 } else { domain.0 };
-    Scale::linear((low, domain.1), range).round(5)
+    Scale::linear((low, domain.1), range).round(most_ticks(range))
+}
+
+/// As many ticks as there is room for their numbers.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 2 and 5")]
+fn most_ticks((left, right): (f64, f64)) -> usize {
+    ((right - left) / 60.0).clamp(2.0, 5.0) as usize
 }
 
 fn ratio_scale(plot: &DotPlot, range: (f64, f64)) -> Scale {
@@ -114,7 +121,8 @@ fn axes(svg: &mut Svg, plot: &DotPlot, columns: &Columns, height: f64) {
     // All ticks have the unit of the largest one.
     let shown = |tick: f64| axis::tick(tick / scale.factor);
     let title = axis::title(&plot.metric, scale.unit, &columns.values);
-    axis::horizontal(svg, &columns.values, (ABOVE, height), 5, &title, shown);
+    let ticks = most_ticks(columns.values.range());
+    axis::horizontal(svg, &columns.values, (ABOVE, height), ticks, &title, shown);
     if let Some(ratios) = &columns.ratios {
         let title = axis::title("best / this one", "", ratios);
         axis::horizontal(svg, ratios, (ABOVE, height), 3, &title, axis::tick);
