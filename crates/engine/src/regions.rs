@@ -68,7 +68,7 @@ pub enum PlaceError {
         /// The character.
         c: char,
     },
-    /// A path of which fio would cut a space.
+    /// fio would cut a space from this path.
     #[error("fio can't be given the path {path:?}: it begins or ends with a space; use another directory")]
     Blank {
         /// The path.

@@ -8,7 +8,7 @@ const ONE_STACK: &str = "imported";
 /// The level of an option that a job doesn't set.
 const UNSET: &str = "default";
 
-/// Options by which jobs are named first, since people tell them apart by these.
+/// The options that come first in a job's name: people know jobs by these.
 const FIRST: [&str; 7] = ["rw", "bs", "iodepth", "numjobs", "rwmixread", "direct", "ioengine"];
 
 /// The names of a trial's cell.
@@ -57,7 +57,7 @@ fn value<'t>(trial: &'t Measured, option: &str) -> &'t str {
     trial.options.get(option).map_or(UNSET, String::as_str)
 }
 
-/// The folders of each trial, without those that all share and those that only repeat an option (as bench-fio's folders do).
+/// The folders of each trial. Folders that all trials share, or that only repeat an option (as bench-fio's do), are left out.
 fn folders(trials: &[Measured]) -> Vec<Vec<String>> {
     let shared = |at: usize| {
         let first = trials.first().and_then(|trial| trial.folders.get(at));

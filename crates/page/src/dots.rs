@@ -210,7 +210,7 @@ fn place_words(row: &DotRow) -> String {
     }
 }
 
-/// A bracket over the best cell and those that can't be told from it; nothing if there are none.
+/// A bracket over the best cell and the cells that tie with it; nothing without a tie.
 fn bracket(svg: &mut Svg, plot: &DotPlot, columns: &Columns) {
     let member = |row: &DotRow| matches!(row.place, Some(Place::Best | Place::Tied(_)));
     let tied = plot.rows.iter().any(|row| matches!(row.place, Some(Place::Tied(_))));

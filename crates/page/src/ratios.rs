@@ -1,4 +1,4 @@
-//! Ratios with their intervals, one row each: those that the experiment asks for, and those of the levels of factors.
+//! Ratios with their intervals, one row each: the contrasts of the experiment, and the levels of its factors.
 
 use crate::axis;
 use crate::dots::ratio_entries;

@@ -225,7 +225,7 @@ impl<'r> Sections<'r> {
         all
     }
 
-    /// The device or directory of all sections; `None`: they differ, or none is told.
+    /// The device or directory of all sections; `None`: they differ, or the document names none.
     fn place(&self) -> Option<String> {
         let of = |section: &Section<'r>| {
             section.written.and_then(|o| o.get("filename").or_else(|| o.get("directory"))).cloned()

@@ -84,7 +84,7 @@ pub(super) fn of_free(free: u64, wanted: u64) -> Result<u64, Failure> {
     let size = (free / SHARE_OF_FREE).min(wanted) >> 20 << 20;
     if size < MIN_SIZE_BYTES {
         return Err(Failure::machine(format!(
-            "only {} are free here; {} are needed, a quarter of which is used",
+            "only {} are free here; {} are needed, since quick uses a quarter of the free space",
             Bytes(free),
             Bytes(MIN_SIZE_BYTES * SHARE_OF_FREE)
         )));
