@@ -31,6 +31,7 @@ pub fn scale(value: f64, unit: &str) -> Scale {
         "s" => Scale { unit: "s", factor: 1.0 },
         "files/s" => Scale { unit: "files/s", factor: 1.0 },
         "1/s" => Scale { unit: "IOPS", factor: 1.0 },
+        "per s" => Scale { unit: "per s", factor: 1.0 },
         "cores" => Scale { unit: "cores", factor: 1.0 },
         _ => Scale { unit: "", factor: 1.0 },
     }

@@ -88,7 +88,11 @@ fn quotient(over: &Metric, under: &Metric, factor: f64, level: &Level) -> Option
 /// The units of numerator and denominator, with the currency if the expression has prices.
 fn unit_of(plan: &Plan, derived: &Derived, formula: &Formula) -> String {
     let of = |name: &Option<String>| name.as_deref().map_or("1", unit);
+    let is_money = derived.expression.contains("price");
+    let is_scaled = !is_money && derived.cells.values().any(|formula| (formula.factor - 1.0).abs() > 1e-12);
     let plain = match (of(&formula.over), of(&formula.under)) {
+        // A multiple of a rate of I/Os counts something else, e.g. transactions.
+        ("1/s", "1") if is_scaled => "per s".to_owned(),
         (over, "1") => over.to_owned(),
         (over, under) if over == under => "1".to_owned(),
         // `1/s` would mean I/Os per second.
@@ -163,9 +167,9 @@ mod tests {
 
     #[test]
     fn a_unit_is_read_without_arithmetic_where_it_can_be() {
-        let unit = |over: Option<&str>, under: Option<&str>| {
+        let scaled = |factor: f64, over: Option<&str>, under: Option<&str>| {
             let name = |n: &str| n.to_owned();
-            let formula = Formula { factor: 1.0, over: over.map(name), under: under.map(name) };
+            let formula = Formula { factor, over: over.map(name), under: under.map(name) };
             let derived = Derived {
                 name: "d".to_owned(),
                 expression: "as asked".to_owned(),
@@ -174,7 +178,10 @@ mod tests {
             let view = run_with(&[cell("c", &[100, 101, 102])], |plan| plan.derived = vec![derived]);
             view.cells[0].metrics.get("d").map(|metric| metric.unit.clone())
         };
+        let unit = |over: Option<&str>, under: Option<&str>| scaled(1.0, over, under);
         let said = |text: &str| Some(text.to_owned());
+        assert_eq!(scaled(64.0, Some("iops"), None), said("per s"), "64 transactions in each I/O");
+        assert_eq!(unit(Some("iops"), None), said("1/s"));
         assert_eq!(unit(None, Some("engine_cpu")), said("per cores"));
         assert_eq!(unit(Some("bw"), Some("iops")), said("B/s/(1/s)"));
         assert_eq!(unit(Some("iops"), Some("engine_cpu")), said("1/s/cores"));
