@@ -25,7 +25,8 @@ qemu-img qemu-utils
 mmdebstrap mmdebstrap
 ssh openssh-client
 /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring"
-test_needs="ansible-playbook ansible-core
+test_needs="pip3 python3-pip
+ansible-playbook ansible-core
 puppet puppet-agent
 lvm lvm2
 bonnie++ bonnie++

@@ -27,7 +27,9 @@ workloads:
 measure: { trial: 1s, ramp: 0s, rounds: 3 }
 EOF
 "$bin" --quiet run "$work/tidy.yaml" >/dev/null
-"$bin" export tidy@last --trials -o "$work/trials.csv.zst"
-"$bin" export tidy@last --series -o "$work/series.csv.zst"
+for end in csv.zst parquet; do
+    "$bin" export tidy@last --trials -o "$work/trials.$end"
+    "$bin" export tidy@last --series -o "$work/series.$end"
+done
 "$bin" export tidy@last --json -o "$work/run.json"
-PYTHONPATH=$modules python3 tests/tidy/check.py "$work/trials.csv.zst" "$work/series.csv.zst" "$work/run.json"
+PYTHONPATH=$modules python3 tests/tidy/check.py "$work/trials.csv.zst" "$work/series.csv.zst" "$work/trials.parquet" "$work/series.parquet" "$work/run.json"

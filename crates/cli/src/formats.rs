@@ -66,7 +66,7 @@ const FORMATS: &[Format] = &[
     },
     Format {
         name: "trials",
-        help: "Write tidy CSV for programs, one row per trial and metric; a FILE that ends in .zst is compressed",
+        help: "Write tidy CSV for programs, one row per trial and metric; a FILE that ends in .zst is compressed, one in .parquet is Parquet",
         content: Content::Table(Table::Trials),
     },
     Format {

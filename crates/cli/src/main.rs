@@ -7,6 +7,7 @@ mod formats;
 mod output;
 mod page;
 mod parameters;
+mod parquet;
 mod progress;
 mod settings;
 mod signals;

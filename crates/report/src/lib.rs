@@ -36,7 +36,7 @@ mod summary;
 mod terminal;
 #[cfg(test)]
 mod testing;
-mod tidy;
+pub mod tidy;
 mod too_few;
 mod wrap;
 
@@ -66,5 +66,4 @@ pub use record::quantity::money;
 pub use result::result;
 pub use sparkline::drawn as sparkline;
 pub use terminal::terminal;
-pub use tidy::Tidy;
 pub use wrap::fill;

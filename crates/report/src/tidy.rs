@@ -1,7 +1,7 @@
-//! Tidy CSV of a run's trials: one row per trial and metric, or one row per step of a trial's time series.
+//! Tidy tables of a run's trials: one row per trial and metric, or one row per step of a trial's time series.
 //!
-//! Written trial by trial, so that a run of any size needs the memory of one trial. Texts are as they were written, for programs (no
-//! apostrophes, as in `--csv-raw`); control characters are shown as escapes. RFC 4180, UTF-8, lines end in CR LF, absent values are empty.
+//! Made trial by trial, so that a run of any size needs the memory of one trial. Texts are as they were written, for programs (no
+//! apostrophes, as in `--csv-raw`); control characters are shown as escapes.
 
 use crate::csv::{Formulas, Rows};
 use record::counter::{BlockCounters, Sample};
@@ -13,20 +13,72 @@ use record::trial::{Outcome, Series, TrialRecord, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TRIAL: [&str; 7] = ["round", "started_unix_ms", "failed", "imported_from", "metric", "value", "unit"];
-const SERIES: [&str; 9] = [
-    "round",
-    "source",
-    "seconds",
-    "step_seconds",
-    "measured",
-    "read_iops",
-    "write_iops",
-    "trim_iops",
-    "bytes_per_second",
+const TRIAL: [(&str, Kind); 7] = [
+    ("round", Kind::Integer),
+    ("started_unix_ms", Kind::Integer),
+    ("failed", Kind::Flag),
+    ("imported_from", Kind::Text),
+    ("metric", Kind::Text),
+    ("value", Kind::Number),
+    ("unit", Kind::Text),
+];
+const SERIES: [(&str, Kind); 9] = [
+    ("round", Kind::Integer),
+    ("source", Kind::Text),
+    ("seconds", Kind::Number),
+    ("step_seconds", Kind::Number),
+    ("measured", Kind::Flag),
+    ("read_iops", Kind::Number),
+    ("write_iops", Kind::Number),
+    ("trim_iops", Kind::Number),
+    ("bytes_per_second", Kind::Number),
 ];
 
-/// Writes the rows of a run's trials.
+/// What the fields of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// [`Field::Text`].
+    Text,
+    /// [`Field::Integer`].
+    Integer,
+    /// [`Field::Flag`].
+    Flag,
+    /// [`Field::Number`].
+    Number,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name in the header.
+    pub name: String,
+    /// What its fields are.
+    pub kind: Kind,
+}
+
+/// A field of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Field {
+    /// A text without control characters; empty where it is absent.
+    Text(String),
+    /// A whole number.
+    Integer(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// A figure; `None`: it is absent.
+    Number(Option<f64>),
+}
+
+impl Field {
+    fn text(text: &str) -> Self {
+        Self::Text(printable(text).into_owned())
+    }
+}
+
+/// A row: as many fields as there are columns, of their kinds.
+pub type Row = Vec<Field>;
+
+/// Makes the rows of a run's trials.
 #[derive(Debug)]
 pub struct Tidy<'p> {
     run: String,
@@ -36,7 +88,7 @@ pub struct Tidy<'p> {
 }
 
 impl<'p> Tidy<'p> {
-    /// Writes rows of this run's trials.
+    /// Makes rows of this run's trials.
     #[must_use]
     pub fn new(run: &RunId, plan: &'p Plan) -> Self {
         let cells = plan.cells.iter().map(|cell| (&cell.id, cell)).collect();
@@ -44,65 +96,60 @@ impl<'p> Tidy<'p> {
         Self { run: run.to_string(), plan, cells, factors }
     }
 
-    /// The header of the table of trials.
+    /// The columns of the table of trials.
     #[must_use]
-    pub fn trials_header(&self) -> String {
-        self.header(&TRIAL)
+    pub fn trial_columns(&self) -> Vec<Column> {
+        self.columns(&TRIAL)
     }
 
-    /// The header of the table of time series.
+    /// The columns of the table of time series.
     #[must_use]
-    pub fn series_header(&self) -> String {
-        self.header(&SERIES)
+    pub fn series_columns(&self) -> Vec<Column> {
+        self.columns(&SERIES)
     }
 
-    fn header(&self, tail: &[&str]) -> String {
-        let factors = self.factors.iter().map(|factor| format!("level_{factor}"));
-        let names =
-            HEAD.iter().map(ToString::to_string).chain(factors).chain(tail.iter().map(ToString::to_string));
-        text([names.collect()])
+    fn columns(&self, own: &[(&str, Kind)]) -> Vec<Column> {
+        let factors = self.factors.iter().map(|factor| printable(&format!("level_{factor}")).into_owned());
+        let texts = HEAD.iter().map(ToString::to_string).chain(factors);
+        let texts = texts.map(|name| Column { name, kind: Kind::Text });
+        texts.chain(own.iter().map(|(name, kind)| Column { name: (*name).to_owned(), kind: *kind })).collect()
     }
 
     /// A trial's rows: one per metric. A trial without metrics has one row with an empty metric.
     #[must_use]
-    pub fn trial(&self, trial: &TrialRecord) -> String {
-        let Some(head) = self.head(trial) else { return String::new() };
-        let failed = matches!(trial.outcome, Outcome::Failed(_));
-        let own = [
-            trial.id.round.to_string(),
-            trial.started_unix_ms.to_string(),
-            u8::from(failed).to_string(),
-            trial.imported.as_ref().map(|from| from.file.clone()).unwrap_or_default(),
-        ];
-        let head: Vec<String> = head.into_iter().chain(own).collect();
+    pub fn trial(&self, trial: &TrialRecord) -> Vec<Row> {
+        let Some(mut head) = self.head(trial) else { return Vec::new() };
+        head.push(Field::Integer(trial.started_unix_ms));
+        head.push(Field::Flag(matches!(trial.outcome, Outcome::Failed(_))));
+        head.push(Field::text(trial.imported.as_ref().map_or("", |from| &from.file)));
         let mut metrics = trial.metrics();
         let derived = self.plan.derived.iter().filter_map(|derived| {
             Some((derived.name.clone(), derived.cells.get(&trial.id.cell)?.value(&metrics)?))
         });
         let derived: Vec<(String, f64)> = derived.collect();
         metrics.extend(derived);
+        let row = |name: &str, value: Option<f64>, unit: &str| {
+            [head.clone(), vec![Field::text(name), Field::Number(value), Field::text(unit)]].concat()
+        };
         if metrics.is_empty() {
-            return text([[head, vec![String::new(); 3]].concat()]);
+            return vec![row("", None, "")];
         }
-        text(metrics.iter().map(|(name, value)| {
-            let unit = info(name).map_or_else(String::new, |metric| metric.unit.to_owned());
-            [head.clone(), vec![name.clone(), value.to_string(), unit]].concat()
-        }))
+        let unit = |name: &str| info(name).map_or("", |metric| metric.unit);
+        metrics.iter().map(|(name, value)| row(name, Some(*value), unit(name))).collect()
     }
 
     /// A trial's time series: one row per step of the engine's series, and one per interval of the kernel's counters and device.
     #[must_use]
-    pub fn series(&self, trial: &TrialRecord) -> String {
-        let (Some(head), Some(engine)) = (self.head(trial), &trial.engine) else { return String::new() };
-        let row = |step: Step| -> Vec<String> {
+    pub fn series(&self, trial: &TrialRecord) -> Vec<Row> {
+        let (Some(head), Some(engine)) = (self.head(trial), &trial.engine) else { return Vec::new() };
+        let row = |step: Step| -> Row {
             let Step { source, seconds, length, measured, read, write, trim, bytes } = step;
-            let rate = |n: Option<f64>| n.map(|n| (n / length).to_string()).unwrap_or_default();
+            let rate = |n: Option<f64>| Field::Number(n.map(|n| n / length));
             let own = [
-                trial.id.round.to_string(),
-                source,
-                seconds.to_string(),
-                length.to_string(),
-                u8::from(measured).to_string(),
+                Field::text(&source),
+                Field::Number(Some(seconds)),
+                Field::Number(Some(length)),
+                Field::Flag(measured),
                 rate(read),
                 rate(write),
                 rate(trim),
@@ -112,11 +159,11 @@ impl<'p> Tidy<'p> {
         };
         let of_engine = engine.series.iter().flat_map(|series| of_engine(series, engine.window));
         let of_devices = of_devices(&trial.evidence.samples, engine.window);
-        text(of_engine.chain(of_devices).map(row))
+        of_engine.chain(of_devices).map(row).collect()
     }
 
-    /// The first columns of a trial's rows; `None`: its cell isn't in the plan.
-    fn head(&self, trial: &TrialRecord) -> Option<Vec<String>> {
+    /// The first fields of a trial's rows, to its round; `None`: its cell isn't in the plan.
+    fn head(&self, trial: &TrialRecord) -> Option<Row> {
         let cell = self.cells.get(&trial.id.cell)?;
         let names = [
             &self.run,
@@ -126,9 +173,34 @@ impl<'p> Tidy<'p> {
             &cell.stack.name,
             &cell.workload.name,
         ];
-        let levels = self.factors.iter().map(|factor| cell.levels.get(*factor).cloned().unwrap_or_default());
-        Some(names.into_iter().cloned().chain(levels).collect())
+        let levels = self.factors.iter().map(|factor| cell.levels.get(*factor).map_or("", String::as_str));
+        let texts = names.into_iter().map(String::as_str).chain(levels).map(Field::text);
+        Some(texts.chain([Field::Integer(u64::from(trial.id.round))]).collect())
     }
+}
+
+/// The header of a table as CSV: RFC 4180, UTF-8, the line ends in CR LF.
+#[must_use]
+pub fn csv_header(columns: &[Column]) -> String {
+    let mut out = Rows::new(Formulas::Raw);
+    out.row(&columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
+    out.text
+}
+
+/// Rows as CSV. What is absent is empty, a flag is 1 or 0.
+#[must_use]
+pub fn csv_rows(rows: &[Row]) -> String {
+    let field = |field: &Field| match field {
+        Field::Text(text) => text.clone(),
+        Field::Integer(number) => number.to_string(),
+        Field::Flag(is) => u8::from(*is).to_string(),
+        Field::Number(number) => number.map(|number| number.to_string()).unwrap_or_default(),
+    };
+    let mut out = Rows::new(Formulas::Raw);
+    for row in rows {
+        out.row(&row.iter().map(field).collect::<Vec<_>>());
+    }
+    out.text
 }
 
 /// One row of a time series.
@@ -201,15 +273,6 @@ fn interval(
     })
 }
 
-fn text(rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut out = Rows::new(Formulas::Raw);
-    for row in rows {
-        let safe: Vec<String> = row.iter().map(|field| printable(field).into_owned()).collect();
-        out.row(&safe);
-    }
-    out.text
-}
-
 #[expect(clippy::cast_precision_loss, reason = "counts, bytes and nanoseconds of a trial are far below 2^52")]
 fn float(n: u64) -> f64 {
     n as f64
@@ -217,7 +280,7 @@ fn float(n: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Tidy;
+    use super::{Field, Kind, Tidy, csv_header, csv_rows};
     use record::counter::{BlockCounters, Sample};
     use record::id::{CellId, LOCAL, RunId, TrialId};
     use record::imported::Imported;
@@ -293,10 +356,10 @@ mod tests {
         let (plan, run) = (plan(), RunId("r".to_owned()));
         let tidy = Tidy::new(&run, &plan);
         assert_eq!(
-            tidy.trials_header(),
+            csv_header(&tidy.trial_columns()),
             "run,experiment,cell,target,stack,workload,level_iodepth,round,started_unix_ms,failed,imported_from,metric,value,unit\r\n"
         );
-        let text = tidy.trial(&trial());
+        let text = csv_rows(&tidy.trial(&trial()));
         let first = "r,x,c1,local,\"ext4, \"\"fast\"\"\\x1b\",=randread,4,0,77,0,,";
         assert!(text.lines().all(|line| line.starts_with(first)), "{text}");
         for end in ["iops,15,1/s", "read_bw,61440,B/s", "twice,30,"] {
@@ -311,9 +374,29 @@ mod tests {
         let imported = Some(Imported { file: "a.json".to_owned(), format: "fio JSON".to_owned() });
         let failed =
             TrialRecord { outcome: Outcome::Failed("no".to_owned()), engine: None, imported, ..trial() };
-        assert!(Tidy::new(&run, &plan).trial(&failed).ends_with(",4,0,77,1,a.json,,,\r\n"));
+        assert!(csv_rows(&Tidy::new(&run, &plan).trial(&failed)).ends_with(",4,0,77,1,a.json,,,\r\n"));
         let other = TrialRecord { id: TrialId { cell: CellId("other".to_owned()), round: 0 }, ..trial() };
-        assert_eq!(Tidy::new(&run, &plan).trial(&other), "", "a cell that isn't planned has no names");
+        assert!(Tidy::new(&run, &plan).trial(&other).is_empty(), "a cell that isn't planned has no names");
+    }
+
+    #[test]
+    fn fields_are_of_the_kinds_of_their_columns() {
+        let (plan, run) = (plan(), RunId("r".to_owned()));
+        let tidy = Tidy::new(&run, &plan);
+        let tables =
+            [(tidy.trial_columns(), tidy.trial(&trial())), (tidy.series_columns(), tidy.series(&trial()))];
+        for (columns, rows) in tables {
+            assert!(!rows.is_empty());
+            for row in rows {
+                let kinds = row.iter().map(|field| match field {
+                    Field::Text(_) => Kind::Text,
+                    Field::Integer(_) => Kind::Integer,
+                    Field::Flag(_) => Kind::Flag,
+                    Field::Number(_) => Kind::Number,
+                });
+                assert!(kinds.eq(columns.iter().map(|column| column.kind)), "{row:?}");
+            }
+        }
     }
 
     #[test]
@@ -321,7 +404,7 @@ mod tests {
         let (mut plan, run) = (plan(), RunId("r".to_owned()));
         plan.cells[0].stack.name = "ext4".to_owned();
         let tidy = Tidy::new(&run, &plan);
-        let text = tidy.series(&trial());
+        let text = csv_rows(&tidy.series(&trial()));
         let tails: Vec<String> = rows(&text).iter().map(|row| row[8..].join(",")).collect();
         assert_eq!(
             tails,
@@ -333,10 +416,10 @@ mod tests {
             ],
             "discards that the kernel doesn't count are absent"
         );
-        assert_eq!(rows(&tidy.series_header())[0].len(), rows(&text)[0].len());
+        assert_eq!(rows(&csv_header(&tidy.series_columns()))[0].len(), rows(&text)[0].len());
         let mut back = trial();
         back.evidence.samples[2].block.get_mut("sda").unwrap().reads = 1;
-        let text = tidy.series(&back);
+        let text = csv_rows(&tidy.series(&back));
         assert!(text.ends_with("sda,0,2,1,,0,,81920\r\n"), "a counter that was reset gives no rate: {text}");
     }
 }

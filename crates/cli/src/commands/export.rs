@@ -6,11 +6,13 @@ use crate::args::Export;
 use crate::exit::{Exit, Failure};
 use crate::formats::Table;
 use crate::output;
+use crate::parquet::Parquet;
 use crate::settings::Settings;
 use record::id::RunId;
 use record::printable::Shown as _;
 use record::trial::TrialRecord;
-use report::Tidy;
+use report::tidy::{Column, Row, Tidy, csv_header, csv_rows};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -65,19 +67,24 @@ fn beside(path: &Path) -> PathBuf {
 fn write_table(store: &Store, run: &RunId, table: Table, path: Option<&Path>) -> Result<(), Failure> {
     let plan = store.head(run).map_err(judged::unreadable)?.plan;
     let tidy = Tidy::new(run, &plan);
-    let written = match path {
-        None => rows(store, run, table, &tidy, &mut io::stdout().lock())?,
-        Some(path) => {
-            let file = BufWriter::new(File::create(path).map_err(unwritable(path))?);
-            if path.extension().is_some_and(|end| end == "zst") {
-                compressed(store, run, table, &tidy, file)?
-            } else {
-                let mut file = file;
-                rows(store, run, table, &tidy, &mut file)?
+    let columns = match table {
+        Table::Trials => tidy.trial_columns(),
+        Table::Series => tidy.series_columns(),
+    };
+    let mut written = Sink::new(path, &columns);
+    let each = |trial: TrialRecord| {
+        if let Ok(sink) = &mut written {
+            let rows = match table {
+                Table::Trials => tidy.trial(&trial),
+                Table::Series => tidy.series(&trial),
+            };
+            if let Err(error) = sink.add(rows) {
+                written = Err(error);
             }
         }
     };
-    match (written, path) {
+    store.trials(run, each).map_err(judged::unreadable)?;
+    match (written.and_then(Sink::finish), path) {
         (Ok(()), _) => Ok(()),
         // `| head` has read enough.
         (Err(error), None) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -86,45 +93,56 @@ fn write_table(store: &Store, run: &RunId, table: Table, path: Option<&Path>) ->
     }
 }
 
-fn compressed(
-    store: &Store,
-    run: &RunId,
-    table: Table,
-    tidy: &Tidy<'_>,
-    file: BufWriter<File>,
-) -> Result<io::Result<()>, Failure> {
-    let mut encoder = match zstd::Encoder::new(file, 0) {
-        Ok(encoder) => encoder,
-        Err(error) => return Ok(Err(error)),
-    };
-    let written = rows(store, run, table, tidy, &mut encoder)?;
-    Ok(written.and_then(|()| encoder.finish()?.flush()))
+/// Where the rows of a table go; the name of the file says how.
+enum Sink {
+    /// CSV.
+    Plain(Box<dyn Write>),
+    /// CSV, compressed: `.zst`.
+    Compressed(zstd::Encoder<'static, BufWriter<File>>),
+    /// `.parquet`.
+    Parquet(Box<Parquet<BufWriter<File>>>),
 }
 
-/// Writes header and rows. The outer error is the store's, the inner one the writer's; after an error of the writer nothing is written.
-fn rows(
-    store: &Store,
-    run: &RunId,
-    table: Table,
-    tidy: &Tidy<'_>,
-    out: &mut dyn Write,
-) -> Result<io::Result<()>, Failure> {
-    let header = match table {
-        Table::Trials => tidy.trials_header(),
-        Table::Series => tidy.series_header(),
-    };
-    let mut written = out.write_all(header.as_bytes());
-    let each = |trial: TrialRecord| {
-        if written.is_ok() {
-            let text = match table {
-                Table::Trials => tidy.trial(&trial),
-                Table::Series => tidy.series(&trial),
-            };
-            written = out.write_all(text.as_bytes());
+impl Sink {
+    fn new(path: Option<&Path>, columns: &[Column]) -> io::Result<Self> {
+        let Some(path) = path else {
+            return Self::Plain(Box::new(io::stdout().lock())).begin(columns);
+        };
+        let file = BufWriter::new(File::create(path)?);
+        match path.extension().and_then(OsStr::to_str) {
+            Some("parquet") => Ok(Self::Parquet(Box::new(Parquet::new(file, columns.to_vec())?))),
+            Some("zst") => Self::Compressed(zstd::Encoder::new(file, 0)?).begin(columns),
+            _ => Self::Plain(Box::new(file)).begin(columns),
         }
-    };
-    store.trials(run, each).map_err(judged::unreadable)?;
-    Ok(written.and_then(|()| out.flush()))
+    }
+
+    fn begin(mut self, columns: &[Column]) -> io::Result<Self> {
+        self.text(&csv_header(columns))?;
+        Ok(self)
+    }
+
+    fn text(&mut self, text: &str) -> io::Result<()> {
+        match self {
+            Self::Plain(out) => out.write_all(text.as_bytes()),
+            Self::Compressed(out) => out.write_all(text.as_bytes()),
+            Self::Parquet(_) => Ok(()),
+        }
+    }
+
+    fn add(&mut self, rows: Vec<Row>) -> io::Result<()> {
+        match self {
+            Self::Parquet(out) => Ok(out.add(rows)?),
+            _ => self.text(&csv_rows(&rows)),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Plain(mut out) => out.flush(),
+            Self::Compressed(out) => out.finish()?.flush(),
+            Self::Parquet(out) => out.finish()?.flush(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -257,29 +257,37 @@ impl Follower<'_> {
         let (Some(trial), Some(known)) = (self.trial.take(), self.cells.get(&record.id.cell)) else { return };
         let mut problems = trial.problems;
         problems.extend(trial.doing.map(|doing| doing.finish(record)).unwrap_or_default());
-        // a failed trial has no window or a very short one, and its truth doesn't depend on it
-        let window = record.engine.as_ref().map(|engine| engine.window);
-        if let Some(window) = window.filter(|w| w.end_ns.saturating_sub(w.start_ns) >= SHORTEST_NS) {
-            match self.gauge.between(window.start_ns, window.end_ns) {
-                Ok(span) => {
-                    let measured = Measured::new(
-                        span,
-                        record,
-                        &known.scenario,
-                        (&self.run, self.lab),
-                        &trial.limits,
-                        trial.resident,
-                    );
-                    problems.extend(measured.unmade(&known.scenario));
-                    if measured.others_used_the_disk() {
-                        self.own.beside_others.insert(known.scenario.name);
+        let (scenario, window) = (&known.scenario, record.engine.as_ref().map(|engine| engine.window));
+        let on = |span| {
+            Measured::new(span, record, scenario, (&self.run, self.lab), &trial.limits, trial.resident)
+        };
+        // a failed trial has no window, and its truth doesn't depend on it
+        let measured = window.map(|window| {
+            let is_short = window.end_ns.saturating_sub(window.start_ns) < SHORTEST_NS;
+            if is_short {
+                // what others did to the disk can still be told; the other figures are too uncertain
+                let around = self.gauge.around(window.start_ns, window.end_ns).map(on);
+                let why = around.as_ref().and_then(|measured| measured.disk(scenario));
+                (around, why.into_iter().collect())
+            } else {
+                match self.gauge.between(window.start_ns, window.end_ns).map(on) {
+                    Ok(measured) => {
+                        let why = measured.unmade(scenario);
+                        (Some(measured), why)
                     }
-                    if std::env::var_os("DISKPROOF_TEST_TRUTH_COUNTERS").is_some() {
-                        let _ =
-                            writeln!(std::io::stderr(), "{}: {}", known.scenario.name, measured.figures());
-                    }
+                    Err(why) => (None, vec![why]),
                 }
-                Err(why) => problems.push(why),
+            }
+        });
+        if let Some((measured, why)) = measured {
+            problems.extend(why);
+            if let Some(measured) = measured {
+                if measured.others_used_the_disk() {
+                    self.own.beside_others.insert(scenario.name);
+                }
+                if std::env::var_os("DISKPROOF_TEST_TRUTH_COUNTERS").is_some() {
+                    let _ = writeln!(std::io::stderr(), "{}: {}", scenario.name, measured.figures());
+                }
             }
         }
         if !problems.is_empty() {

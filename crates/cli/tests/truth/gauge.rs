@@ -93,6 +93,14 @@ impl Gauge {
             )),
         }
     }
+
+    /// The counts from the last sample before a time that is too short for [`Self::between`] to the first one after it.
+    pub(crate) fn around(&self, start_ns: u64, end_ns: u64) -> Option<Span> {
+        let samples = self.samples.lock().unwrap();
+        let first = samples.iter().rfind(|sample| sample.at_ns <= start_ns)?;
+        let last = samples.iter().find(|sample| sample.at_ns >= end_ns)?;
+        Some(Span::new(first, last, &[]))
+    }
 }
 
 impl Drop for Gauge {

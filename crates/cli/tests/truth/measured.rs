@@ -250,7 +250,8 @@ impl Measured {
         })
     }
 
-    fn disk(&self, scenario: &Scenario) -> Option<String> {
+    /// Whether others used the disk below more than the scenario allows.
+    pub(crate) fn disk(&self, scenario: &Scenario) -> Option<String> {
         let disk = self.disk.as_ref()?;
         let Foreign { name, ios_share, bytes_share, iops, bytes_per_second, .. } = disk;
         let has = format!(
