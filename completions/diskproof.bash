@@ -2744,7 +2744,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__plan)
-            opts="-q -h --on --size --set --seed --here --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --on --size --set --seed --here --choose --want --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2766,6 +2766,10 @@ _diskproof() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --want)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -117,6 +117,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l on -d 'Wher
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l want -d 'With --choose: METRIC >= VALUE or METRIC <= VALUE, separated by commas; default: those of `until: { best: price }`' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -125,7 +126,8 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l sudo -d 'au
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l here -d 'Ask the machines behind ssh, too, and end with 3 if a machine lacks something that the plan needs. diskproof copies itself there first, as a run does'
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON'
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l choose -d 'Instead of the plan: rank the stacks by price, with what the model says of the limits; nothing is measured'
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON; with --choose one JSON document, format diskproof.prospect/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"

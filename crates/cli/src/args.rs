@@ -11,7 +11,7 @@ pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use import::Import;
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
-pub(crate) use money::{By, Choose, Cost};
+pub(crate) use money::{By, Choose, Cost, Wants};
 pub(crate) use report::Report;
 
 use crate::formats::Chosen;
@@ -358,7 +358,13 @@ pub(crate) struct PlanArgs {
     /// first, as a run does
     #[arg(long)]
     pub(crate) here: bool,
-    /// Print the plan and its forecast as JSON
+    /// Instead of the plan: rank the stacks by price, with what the model says of the limits; nothing is measured
+    #[arg(long, conflicts_with = "here")]
+    pub(crate) choose: bool,
+    /// With --choose: METRIC >= VALUE or METRIC <= VALUE, separated by commas; default: those of `until: { best: price }`
+    #[arg(long, value_name = "LIMITS", value_parser = money::wants, requires = "choose")]
+    pub(crate) want: Option<Wants>,
+    /// Print the plan and its forecast as JSON; with --choose one JSON document, format diskproof.prospect/1.0 (docs/formats.md)
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -79,3 +79,28 @@ fn choose_needs_limits_and_a_run() {
     let refused = home.diskproof(&["choose", "--want", "read_lat_p99 <= 5"]);
     assert!(refused.err.contains("write `5s` for seconds"), "{}", refused.err);
 }
+
+#[test]
+fn plan_choose_ranks_by_model_and_price_and_measures_nothing() {
+    let home = Home::new();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments/cheapest-for-a-target.yaml");
+    let answer = home.diskproof(&["plan", file, "--choose", "--want", "iops >= 300"]);
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    let text = answer.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = "by the model the cheapest that should do is stripe-of-4 (8.00 EUR a month): iops 313 IOPS; 3 cheaper ones can't.";
+    assert!(text.contains(told), "{text}");
+    assert!(text.contains("Nothing was measured."), "{text}");
+    // without --want: the limits of the experiment, of which the model can't say the percentile
+    let own = home.diskproof(&["plan", file, "--choose", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&own.out).unwrap();
+    assert_eq!(json["format"], "diskproof.prospect/1.0");
+    let four = &json["workloads"][0]["cells"][3];
+    assert_eq!((&four["cell"]["stack"], &four["does"]), (&"stripe-of-4".into(), &"open".into()));
+    assert_eq!(four["figures"][1]["expected"], serde_json::Value::Null);
+    let none = home.write("a.yaml", "experiment: a\nvolumes: { v: { directory: /srv } }\nstacks: { s: { on: v } }\nworkloads: { r: { rw: read, size: 64m } }\n");
+    let refused = home.diskproof(&["plan", &none, "--choose"]);
+    assert_eq!(refused.code, 2, "{}", refused.out);
+    assert!(refused.err.contains("--want 'iops >= 3000'"), "{}", refused.err);
+    assert_eq!(home.diskproof(&["plan", file, "--want", "iops >= 300"]).code, 2, "--want needs --choose");
+    assert!(!home.path().join("state").exists());
+}

@@ -196,6 +196,7 @@ fn view(name: &str, cells: Vec<CellView>) -> RunView {
     };
     let ids: Vec<CellId> = cells.iter().map(|cell| cell.id.clone()).collect();
     RunView {
+        choice: None,
         format: RUN_FORMAT.to_owned(),
         run: RunId("20261126-050000-abcd".to_owned()),
         experiment: name.to_owned(),

@@ -2,27 +2,14 @@
 //!
 //! In JSON this is the format [`CHOICE_FORMAT`], documented in docs/formats.md.
 
-use crate::comparison::{CellName, ComparedRun};
 use crate::id::RunId;
-use crate::plan::Bound;
+use crate::named::{CellName, ComparedRun};
+pub use crate::want::Want;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of this document. Within a major version, fields are only added.
 pub const CHOICE_FORMAT: &str = "diskproof.choice/1.0";
-
-/// A limit that a cell must keep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Want {
-    /// Name of the metric, e.g. `read_lat_p99`.
-    pub of: String,
-    /// On which side of the value it must be: at most, or at least.
-    pub bound: Bound,
-    /// The value, in the metric's unit.
-    pub value: f64,
-    /// The limit as written, e.g. `read_lat_p99 <= 5ms`.
-    pub written: String,
-}
 
 /// The cheapest cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +27,9 @@ pub struct Choice {
     pub confidence: f64,
     /// One answer per workload.
     pub answers: Vec<ChoiceAnswer>,
+    /// Whether a run looked for this answer while it measured (`until: { best: price }`): then the intervals hold at any number of trials.
+    #[serde(default)]
+    pub sequential: bool,
     /// Cells that were not considered.
     pub left_out: Vec<ChoiceLeftOut>,
     /// Version of diskproof and of its judge.

@@ -5,6 +5,7 @@
 use crate::finding::Severity;
 use crate::id::{CellId, RunId};
 use crate::judged::{RatioView, Relation};
+pub use crate::named::{CellName, ComparedRun};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,30 +40,6 @@ pub struct Comparison {
     pub gate: Option<Gate>,
     /// Version of diskproof and of its judge.
     pub judged_by: String,
-}
-
-/// A run in a comparison.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ComparedRun {
-    /// The run.
-    pub run: RunId,
-    /// Its experiment's name.
-    pub experiment: String,
-}
-
-/// The names of a cell.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CellName {
-    /// Identity of the cell.
-    pub id: CellId,
-    /// Machine that the cell ran on.
-    pub target: String,
-    /// Name of the stack.
-    pub stack: String,
-    /// Name of the workload.
-    pub workload: String,
-    /// Levels of all factors.
-    pub levels: BTreeMap<String, String>,
 }
 
 /// One metric of two cells: the ratio `a` / `b`.

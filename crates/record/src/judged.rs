@@ -13,6 +13,7 @@ pub use answers::{
 
 pub use front::{FrontCell, FrontPlace, FrontView, PriceFigure};
 
+use crate::choice::Choice;
 use crate::emulated::Guest;
 use crate::environment::Environment;
 use crate::event::Stopped;
@@ -29,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// * 1.0: first.
 /// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs
-///   and durable writes; `tags`; `provision` of the environment; `emulated`; `fronts`, `list` of `prices`; `rounds` of a finding.
+///   and durable writes; `tags`; `provision` of the environment; `emulated`; `fronts`, `list` of `prices`; `choice`; `rounds` of a finding.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -81,6 +82,9 @@ pub struct RunView {
     /// Whether the goal for the intervals (`measure.until`) was reached; `None` when the experiment has no goal.
     #[serde(default)]
     pub reached: Option<Reached>,
+    /// The cheapest cells, if the run looked for them (`measure.until.best`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
     /// Prices of the volumes.
     #[serde(default)]
     pub prices: Prices,
@@ -210,6 +214,8 @@ pub enum LimitKind {
     Journal,
     /// Memory: no device took part.
     Memory,
+    /// What the machine passes on for all its volumes together, as the experiment declares it.
+    Machine,
     /// The I/O of other processes on a device that is shared with them.
     Others,
     /// No counter shows the limit.
@@ -232,6 +238,7 @@ impl LimitKind {
             Self::Lock => "lock",
             Self::Journal => "journal",
             Self::Memory => "memory",
+            Self::Machine => "machine",
             Self::Others => "I/O of others",
             Self::Unknown => "unknown",
         }

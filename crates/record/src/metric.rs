@@ -140,11 +140,23 @@ impl Plan {
     /// headline metric. `None` when this trial doesn't have it.
     #[must_use]
     pub fn figure(&self, cell: &Cell, trial: &TrialRecord) -> Option<f64> {
+        self.value_of(self.figure_name(cell), cell, &trial.metrics())
+    }
+
+    /// Returns the figures of one trial that the limits of [`crate::plan::Until::wants`] are about, in their order. A figure is `None`
+    /// when this trial doesn't have it.
+    #[must_use]
+    pub fn wanted(&self, cell: &Cell, trial: &TrialRecord) -> Vec<Option<f64>> {
+        let wants = self.measure.until.iter().flat_map(|until| &until.wants);
         let metrics = trial.metrics();
-        let name = self.figure_name(cell);
+        wants.map(|want| self.value_of(&want.of, cell, &metrics)).collect()
+    }
+
+    /// Returns a metric or a derived one, from the metrics of a trial.
+    fn value_of(&self, name: &str, cell: &Cell, metrics: &BTreeMap<String, f64>) -> Option<f64> {
         metrics.get(name).copied().or_else(|| {
             let derived = self.derived.iter().find(|d| d.name == name)?;
-            derived.cells.get(&cell.id)?.value(&metrics)
+            derived.cells.get(&cell.id)?.value(metrics)
         })
     }
 }

@@ -5,6 +5,7 @@ use crate::provision::ProvisionStep;
 use crate::stack::Stack;
 use crate::target::Target;
 use crate::version::FormatVersion;
+pub use crate::want::{Bound, Want};
 use crate::workload::Workload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,6 +102,19 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Returns the price of a cell per hour: that of all volumes of its stack, and of its machine if that has a price. A volume without a
+    /// price is part of a machine with one. `None` if neither it nor its machine has a price, or if all cost nothing.
+    #[must_use]
+    pub fn price_per_hour(&self, cell: &Cell) -> Option<f64> {
+        let machine = self.prices.machines.get(&cell.target).copied();
+        let of = |name: &String| self.prices.per_hour.get(name).copied().or(machine.map(|_| 0.0));
+        let volumes: Option<f64> = cell.stack.all_volumes().map(|volume| of(&volume.name)).sum();
+        let total = volumes.map(|volumes| volumes + machine.unwrap_or(0.0));
+        total.filter(|total| *total > 0.0 && total.is_finite())
+    }
+}
+
 /// Prices of the volumes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prices {
@@ -108,9 +122,26 @@ pub struct Prices {
     pub currency: Option<String>,
     /// Price per hour, by the volume's name with its index. Volumes without a price are absent.
     pub per_hour: BTreeMap<String, f64>,
+    /// Price per hour of the machines that have a price, by the target's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub machines: BTreeMap<String, f64>,
     /// Date and source of the price list; `None`: the experiment has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<PriceListInfo>,
+}
+
+impl Prices {
+    /// Whether nothing has a price.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.per_hour.is_empty() && self.machines.is_empty()
+    }
+
+    /// Returns the price of all volumes and machines per hour.
+    #[must_use]
+    pub fn total_per_hour(&self) -> f64 {
+        self.per_hour.values().chain(self.machines.values()).sum()
+    }
 }
 
 /// Where the prices of a list come from, and until when they hold.
@@ -250,6 +281,23 @@ pub struct Until {
     /// Metric that the goal applies to; `None`: the workload's headline metric (`bw` for blocks of 128 KiB and more, else `iops`;
     /// copies and Bonnie++ have their own).
     pub of: Option<String>,
+    /// The limits that a cell must keep to be the answer to [`Goal::Cheapest`]; empty for other goals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wants: Vec<Want>,
+}
+
+impl Until {
+    /// This goal for this metric, without limits.
+    #[must_use]
+    pub fn new(goal: Goal, of: Option<String>) -> Self {
+        Self { goal, of, wants: Vec::new() }
+    }
+
+    /// Returns the limits if the goal is the cheapest cell that keeps them.
+    #[must_use]
+    pub fn cheapest_with(&self) -> Option<&[Want]> {
+        (self.goal == Goal::Cheapest).then_some(&self.wants)
+    }
 }
 
 /// A goal for the intervals. Their confidence is [`Measure::confidence`].
@@ -262,6 +310,8 @@ pub enum Goal {
     Ratios(f64),
     /// Every two cells of one workload are shown to differ, or to be within a factor of 1 + x of each other.
     Told(f64),
+    /// For each workload one cell is shown to be the cheapest that keeps [`Until::wants`], or none is shown to keep them.
+    Cheapest,
 }
 
 /// Budgets of a run that were raised after its start; a `None` budget stays as planned.
@@ -305,25 +355,6 @@ pub struct Contrast {
     pub a: Vec<CellId>,
     /// Cells of the denominator.
     pub b: Vec<CellId>,
-}
-
-/// Which values meet an expectation.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Bound {
-    /// Those that deviate from the expected value by [`Expectation::within`] at most.
-    #[default]
-    Within,
-    /// The expected value and all below.
-    AtMost,
-    /// The expected value and all above.
-    AtLeast,
-}
-
-impl Bound {
-    fn is_within(&self) -> bool {
-        *self == Self::Within
-    }
 }
 
 /// The user's expectation for a metric.

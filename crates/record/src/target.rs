@@ -14,6 +14,21 @@ pub struct Target {
     /// Network address for other machines; `None`: the host of its ssh destination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
+    /// What the machine itself passes on, all its volumes together; `None`: the experiment doesn't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
+}
+
+/// The limits of a machine for all its volumes together, reads and writes together: those of a provider's kind of instance, of a
+/// controller, or of a network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// I/Os per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<u64>,
+    /// Bytes per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_second: Option<u64>,
 }
 
 /// How the controller connects to a machine.

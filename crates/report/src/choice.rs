@@ -8,7 +8,7 @@ use record::quantity::money;
 /// The document: the answers, a table of all candidates per workload, and what was left out.
 #[must_use]
 pub fn choice(view: &Choice) -> Document {
-    let wanted = view.wants.iter().map(|want| want.written.as_str()).collect::<Vec<_>>().join(", ");
+    let wanted = wanted(view);
     let runs = view
         .runs
         .iter()
@@ -32,15 +32,65 @@ pub fn choice(view: &Choice) -> Document {
         Paragraph::labelled("left out:", text)
     });
     document.paragraphs(left_out.collect());
-    document.blocks.push(Block::Notes(vec![
-        format!(
-            "Each answer holds with {:.0} % confidence, all its statements together: the error is shared by the stacks and the limits \
-             (Bonferroni), and the intervals in the table are as wide as that needs. A price is that of a cell's volumes.",
-            view.confidence * 100.0
-        ),
-        format!("Judged by {}.", view.judged_by),
-    ]));
+    document.blocks.push(Block::Notes(vec![confidence(view), format!("Judged by {}.", view.judged_by)]));
     document
+}
+
+/// What the answers hold with, in words.
+fn confidence(view: &Choice) -> String {
+    let sure = view.confidence * 100.0;
+    match view.sequential {
+        true => format!(
+            "Each answer holds with {sure:.0} % confidence, although the run ended when it was known: the intervals in the table hold at \
+             any number of trials, and the error is shared by the stacks and the limits (Bonferroni). A price is that of a cell's volumes, \
+             and of its machine if that has one."
+        ),
+        false => format!(
+            "Each answer holds with {:.0} % confidence, all its statements together: the error is shared by the stacks and the limits \
+             (Bonferroni), and the intervals in the table are as wide as that needs. A price is that of a cell's volumes, and of its \
+             machine if that has one.",
+            sure
+        ),
+    }
+}
+
+/// The answer of a run that looked for the cheapest cell: a table for each workload. The texts stand among the run's answers.
+pub(crate) fn of_run(view: &Choice) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for answer in &view.answers {
+        let of = if view.answers.len() > 1 { format!("{}: the", answer.workload) } else { "The".to_owned() };
+        blocks.push(Block::heading(format!("{of} cheapest with {}", wanted(view))));
+        blocks.push(Block::Table(table(view, answer)));
+    }
+    blocks.push(Block::list(left_out(view).chain([Words::from(confidence(view))]).collect()));
+    blocks
+}
+
+/// The cells that were not considered, with each reason once.
+fn left_out(view: &Choice) -> impl Iterator<Item = Words> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for left in &view.left_out {
+        match reasons.iter_mut().find(|(text, _)| *text == left.text) {
+            Some((_, stacks)) => stacks.push(&left.cell.stack),
+            None => reasons.push((&left.text, vec![&left.cell.stack])),
+        }
+    }
+    reasons
+        .into_iter()
+        .map(|(text, stacks)| Words::from(format!("Left out: {} ({text}).", stacks.join(", "))))
+}
+
+/// The texts of the answers of a run.
+pub(crate) fn answers(view: &Choice) -> impl Iterator<Item = Words> {
+    let wanted = wanted(view);
+    view.answers.iter().map(move |answer| {
+        Words::styled(Style::Strong, answer.workload.as_str())
+            .then(format!(" with {wanted}: {}.", answer.text))
+    })
+}
+
+fn wanted(view: &Choice) -> String {
+    view.wants.iter().map(|want| want.written.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn table(view: &Choice, answer: &ChoiceAnswer) -> Table {
@@ -167,6 +217,7 @@ mod tests {
             }],
             currency: Some("EUR".to_owned()),
             confidence: 0.95,
+            sequential: false,
             answers: vec![ChoiceAnswer {
                 workload: "randread".to_owned(),
                 outcome: ChoiceOutcome::Chosen,

@@ -327,7 +327,7 @@ mod tests {
         assert!(
             line(&view, "±").unwrap().contains("95 % interval (Student's t) over n trials of 20 s after")
         );
-        view.measure.until = Some(Until { goal: Goal::Interval(0.05), of: None });
+        view.measure.until = Some(Until::new(Goal::Interval(0.05), None));
         view.measure.max_trial_seconds = Some(60.0);
         view.stopped = Stopped::Enough { rounds: 6 };
         let text = line(&view, "±").unwrap();

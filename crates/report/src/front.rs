@@ -11,6 +11,9 @@ use record::quantity::money;
 const LEFT_OUT: [&[&str]; 3] = [&[], &[YEAR], &[YEAR, PER_MB_S]];
 const YEAR: &str = "a year";
 const PER_MB_S: &str = "per MB/s";
+const PER_JOB: &str = "per job";
+/// The place of the price per job in a row.
+const JOB_PLACE: usize = 7;
 
 /// The section about prices; nothing if no cell has one.
 pub(crate) fn fronts(index: &Index<'_>) -> Vec<Block> {
@@ -41,8 +44,13 @@ fn table(index: &Index<'_>, several: bool) -> Table {
         Column::numbers("measured"),
         Column::numbers("per 1000 IOPS"),
         Column::numbers(PER_MB_S),
+        Column::numbers(PER_JOB),
         Column::words("on the front"),
     ];
+    let jobs = index.view.fronts.iter().flat_map(|front| &front.cells).any(|cell| cell.per_job.is_some());
+    if !jobs {
+        columns.retain(|column| column.title != PER_JOB);
+    }
     if !several {
         columns.remove(0);
     }
@@ -57,6 +65,9 @@ fn table(index: &Index<'_>, several: bool) -> Table {
         for (place, one) in front.cells.iter().enumerate() {
             let Some(cell) = index.view.cells.iter().find(|cell| cell.id == one.cell) else { continue };
             let mut cells = row(index, front, one, cell);
+            if !jobs {
+                cells.remove(JOB_PLACE);
+            }
             if !several {
                 cells.remove(0);
             }
@@ -64,8 +75,21 @@ fn table(index: &Index<'_>, several: bool) -> Table {
         }
     }
     let money = index.view.prices.currency.as_deref().map(|name| format!("{name}; ")).unwrap_or_default();
-    table.left_out = Some(format!("{money}prices of performance are per month").into());
+    table.left_out = Some(format!("{money}prices of performance are per month{}", within(index)).into());
     table
+}
+
+/// The limits within which searches found the performance.
+fn within(index: &Index<'_>) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for limits in
+        index.view.fronts.iter().flat_map(|front| &front.cells).filter_map(|cell| cell.within.as_deref())
+    {
+        if !all.contains(&limits) {
+            all.push(limits);
+        }
+    }
+    if all.is_empty() { String::new() } else { format!(", of the most IOPS within {}", all.join("; ")) }
 }
 
 fn row(index: &Index<'_>, front: &FrontView, one: &FrontCell, cell: &CellView) -> Vec<Cell> {
@@ -84,6 +108,7 @@ fn row(index: &Index<'_>, front: &FrontView, one: &FrontCell, cell: &CellView) -
         measured,
         figure(one.per_1000_iops),
         figure(one.per_mb_s),
+        figure(one.per_job),
         place(index, one),
     ]
 }
@@ -125,6 +150,8 @@ mod tests {
                 high: Some(per_month * 4.1),
             }),
             per_mb_s: None,
+            per_job: None,
+            within: None,
             place: at,
             dominated_by: by.map(|by| view.cells[by].id.clone()),
         };

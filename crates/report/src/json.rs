@@ -5,6 +5,7 @@ use record::comparison::Comparison;
 use record::cost::Costs;
 use record::history::History;
 use record::judged::RunView;
+use record::prospect::Prospect;
 use serde::Serialize;
 
 /// Formats a run as one JSON document, pretty-printed, with a newline at the end. Always valid: a number that JSON can't hold is null.
@@ -45,6 +46,22 @@ pub fn choice_json(choice: &Choice) -> Result<String, serde_json::Error> {
 /// As [`json`].
 pub fn choice_schema() -> Result<String, serde_json::Error> {
     document(&schemars::schema_for!(Choice))
+}
+
+/// Formats a prospect in the same way, format `diskproof.prospect/1.0`.
+///
+/// # Errors
+/// As [`json`].
+pub fn prospect_json(prospect: &Prospect) -> Result<String, serde_json::Error> {
+    document(prospect)
+}
+
+/// The JSON Schema of [`prospect_json`]'s output, the content of schema/prospect.schema.json.
+///
+/// # Errors
+/// As [`json`].
+pub fn prospect_schema() -> Result<String, serde_json::Error> {
+    document(&schemars::schema_for!(Prospect))
 }
 
 /// Formats the costs of a price list in the same way, format `diskproof.cost/1.0`.

@@ -27,6 +27,7 @@ mod openmetrics;
 mod paint;
 mod phases;
 mod plan;
+mod prospect;
 mod provisioning;
 mod result;
 mod rows;
@@ -54,7 +55,7 @@ pub use history::history;
 pub use index::names;
 pub use json::{
     choice_json, choice_schema, comparison_json, comparison_schema, cost_json, cost_schema, history_json,
-    history_schema, json, schema,
+    history_schema, json, prospect_json, prospect_schema, schema,
 };
 pub use junit::junit;
 pub use markdown::markdown;
@@ -62,6 +63,7 @@ pub use number::{Scale, expected as quantity, margin, percent, scale as unit, si
 pub use openmetrics::openmetrics;
 pub use paint::SGR;
 pub use plan::{Forecast, PlanCell, PlanView, Takes, plan};
+pub use prospect::prospect;
 pub use record::quantity::money;
 pub use result::result;
 pub use sparkline::drawn as sparkline;

@@ -1,6 +1,7 @@
 //! The document of a judged run.
 
 use crate::caveats::caveats;
+use crate::choice;
 use crate::document::{Block, Document, Heading, Paragraph, Style, Tone, Words};
 use crate::expectations::expectations;
 use crate::figures::figures;
@@ -35,6 +36,7 @@ pub fn result(view: &RunView) -> Document {
         document.blocks.push(Block::Answer(answers));
     }
     document.blocks.extend(fronts(&index));
+    document.blocks.extend(view.choice.iter().flat_map(choice::of_run));
     if !matches!(view.stopped, Stopped::Imported { .. }) {
         document.section("Too few rounds", too_few::forecasts(&index, &body));
     }
@@ -78,7 +80,8 @@ fn answers(index: &Index<'_>) -> Vec<Words> {
     let sweeps = view.sweeps.iter().map(|s| subject(&s.name).then(format!(": {}.", s.text)));
     let effects = view.effects.iter().map(|e| subject(&e.factor).then(format!(": {}.", e.text)));
     let searches = view.searches.iter().map(|s| subject(&index.name(&s.cell)).then(format!(": {}.", s.text)));
-    answers.chain(contrasts).chain(sweeps).chain(effects).chain(searches).collect()
+    let cheapest = view.choice.iter().flat_map(choice::answers);
+    cheapest.chain(answers).chain(contrasts).chain(sweeps).chain(effects).chain(searches).collect()
 }
 
 /// Whether the intervals are as narrow as the experiment asks.

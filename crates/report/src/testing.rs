@@ -100,6 +100,7 @@ pub(crate) fn side(cell: &mut CellView, side: &str, iops: (f64, Option<f64>), p9
 
 pub(crate) fn run(experiment: &str, question: &str, cells: Vec<CellView>) -> RunView {
     RunView {
+        choice: None,
         reached: None,
         prices: record::plan::Prices::default(),
         fronts: vec![],

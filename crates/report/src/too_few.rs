@@ -87,7 +87,7 @@ mod tests {
             assert!(page.contains("a new run with `measure: { rounds: 16 }`"), "{page}");
         }
         assert!(testing::page(&view, 80).contains("160.3 ± 0.9"), "the others are figures");
-        view.measure.until = Some(Until { goal: Goal::Interval(0.10), of: None });
+        view.measure.until = Some(Until::new(Goal::Interval(0.10), None));
         assert!(testing::page(&view, 120).contains("`diskproof resume 20261121-201455-3f9a --rounds 16`"));
         view.measure.interval = Some(0.05);
         assert!(testing::page(&view, 120).contains("more rounds to ±5 %"));

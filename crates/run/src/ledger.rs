@@ -3,6 +3,7 @@
 mod chosen;
 mod course;
 mod estimate;
+mod hunt;
 mod length;
 mod search;
 mod seen;
@@ -16,7 +17,7 @@ use record::id::TrialId;
 use record::plan::{Cell, Goal, Plan};
 use record::trial::{Outcome, TrialRecord};
 use seen::Seen;
-use stats::{Allowance, Contender, Matter, Question, Resource, Survey, Terms};
+use stats::{Allowance, Contender, Hunt, Matter, Question, Resource, Survey, Terms};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A cell that fails this often is left out for the rest of the session.
@@ -110,7 +111,7 @@ impl<'a> Ledger<'a> {
         }
         let mut ledger = Self {
             plan,
-            question: plan.measure.until.as_ref().map(|until| question(until.goal)),
+            question: plan.measure.until.as_ref().and_then(|until| question(until.goal)),
             groups: plan.groups(),
             families: plan.families(),
             cells,
@@ -183,16 +184,15 @@ impl<'a> Ledger<'a> {
             let consequence =
                 if history.failures >= MAX_FAILURES { "; this cell is left out from now on" } else { "" };
             self.news.push_back(Event::Warning { text: format!("a trial failed: {reason}{consequence}") });
-        } else if self.question.is_some()
+        } else if self.plan.measure.until.is_some()
             && cell.find().is_none()
             && history.trials.len() == 2
             && history.lacks_figure()
         {
+            let lacking = history.lacking(self.plan, cell);
             let text = format!(
-                "{} {} has no `{}` in its trials, so it doesn't decide when it is enough",
-                cell.stack.name,
-                cell.workload.name,
-                self.plan.figure_name(cell)
+                "{} {} has no `{lacking}` in its trials, so it doesn't decide when it is enough",
+                cell.stack.name, cell.workload.name
             );
             self.news.push_back(Event::Warning { text });
         }
@@ -222,6 +222,9 @@ impl<'a> Ledger<'a> {
 
     /// The cells that take part in a round, by the results of the `made` rounds before it.
     fn needed(&self, made: u32) -> Vec<bool> {
+        if let Some(hunt) = self.hunt(made) {
+            return self.hunting(&hunt);
+        }
         self.taking_part(self.survey(made, &[]).as_ref())
     }
 
@@ -239,6 +242,15 @@ impl<'a> Ledger<'a> {
             None => goes_on && self.is_alive(place),
         };
         places.map(takes_part).collect()
+    }
+
+    /// The cells that may be the cheapest, and the searches that go on.
+    fn hunting(&self, hunt: &Hunt) -> Vec<bool> {
+        let goes_on = |place: usize| match self.is_search(place) {
+            true => self.is_alive(place) && self.tries(place).is_some(),
+            false => hunt.needed[place],
+        };
+        (0..self.cells.len()).map(goes_on).collect()
     }
 
     /// Evaluates the first `made` rounds; `None` when the experiment asks for no precision.
@@ -273,15 +285,19 @@ impl<'a> Ledger<'a> {
     /// Whether the run is over after `made` rounds, and why.
     fn decide(&mut self, made: u32, seconds: f64) -> Option<Stopped> {
         let allowances = self.allowances(made, &self.needed(made), seconds);
+        if let Some(hunt) = self.hunt(made) {
+            self.news.push_back(self.report_hunt(made, &hunt));
+            if !self.hunting(&hunt).contains(&true) {
+                return Some(self.nothing_left(made));
+            }
+        }
         if let Some(survey) = self.survey(made, &allowances) {
             self.news.push_back(self.report(made, &survey));
             if !self.taking_part(Some(&survey)).contains(&true) {
-                let decided = (0..self.cells.len()).any(|place| self.decides(place) || self.is_search(place));
-                let all = Stopped::RoundsDone { rounds: self.plan.measure.rounds };
-                return Some(if decided { Stopped::Enough { rounds: made } } else { all });
+                return Some(self.nothing_left(made));
             }
         }
-        if self.question.is_none() && self.searches_on() == Some(false) {
+        if self.plan.measure.until.is_none() && self.searches_on() == Some(false) {
             return Some(Stopped::Enough { rounds: made });
         }
         let over = allowances.iter().filter(|a| a.rounds_left == 0).map(|a| a.resource).min()?;
@@ -291,6 +307,14 @@ impl<'a> Ledger<'a> {
             Resource::BytesWritten => Stopped::WrittenSpent,
             Resource::Money => Stopped::CostSpent,
         })
+    }
+
+    /// Why a run ends when no cell takes part in another round.
+    fn nothing_left(&self, made: u32) -> Stopped {
+        match (0..self.cells.len()).any(|place| self.decides(place) || self.is_search(place)) {
+            true => Stopped::Enough { rounds: made },
+            false => Stopped::RoundsDone { rounds: self.plan.measure.rounds },
+        }
     }
 
     fn report(&self, made: u32, survey: &Survey) -> Event {
@@ -314,10 +338,20 @@ impl<'a> Ledger<'a> {
 }
 
 impl History {
-    /// Whether at least two trials were measured and none had the metric that decides when to stop.
+    /// Whether at least two trials were measured and none had the metrics that decide when to stop.
     fn lacks_figure(&self) -> bool {
         let measured = || self.trials.values().filter(|seen| seen.measured);
-        measured().count() >= 2 && measured().all(|seen| seen.figure.is_none())
+        let lacks = |seen: &Seen| seen.figure.is_none() || seen.wanted.iter().any(Option::is_none);
+        measured().count() >= 2 && measured().all(lacks)
+    }
+
+    /// The metric that decides when to stop and that the trials lack.
+    fn lacking<'p>(&self, plan: &'p Plan, cell: &'p Cell) -> &'p str {
+        let wants = plan.measure.until.iter().flat_map(|until| &until.wants);
+        let last = self.trials.values().filter(|seen| seen.measured).next_back();
+        let mut lacking =
+            wants.zip(last.iter().flat_map(|seen| &seen.wanted)).filter(|(_, value)| value.is_none());
+        lacking.next().map_or_else(|| plan.figure_name(cell), |(want, _)| &want.of)
     }
 
     /// The metric's value in each of the first `made` rounds.
@@ -330,11 +364,13 @@ impl History {
     }
 }
 
-fn question(goal: Goal) -> Question {
+/// The goal for intervals; `None` if the run looks for the cheapest cell.
+fn question(goal: Goal) -> Option<Question> {
     match goal {
-        Goal::Interval(width) => Question::Means(width),
-        Goal::Ratios(width) => Question::Ratios(width),
-        Goal::Told(margin) => Question::Told(margin),
+        Goal::Interval(width) => Some(Question::Means(width)),
+        Goal::Ratios(width) => Some(Question::Ratios(width)),
+        Goal::Told(margin) => Some(Question::Told(margin)),
+        Goal::Cheapest => None,
     }
 }
 

@@ -19,7 +19,7 @@ use record::metric::{METRICS, info};
 use record::plan::{Cell, Derived, Formula};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names for the total price of a cell's volumes.
+/// Names for the total price of a cell's volumes and machine.
 const PRICES: [&str; 2] = ["price_per_hour", "price_per_month"];
 /// The least work for one formula, in units of [`MAX_WORK`]: it is kept for every cell.
 const PER_CELL: u128 = 400;
@@ -148,14 +148,16 @@ impl About<'_> {
         }
     }
 
-    /// Returns the total price of the cell's volumes, if all have a price.
+    /// Returns the total price of the cell's volumes and machine, if all volumes have a price; a machine with a price contains those
+    /// without.
     fn price(&mut self, name: &str, cell: &Cell) -> Result<Option<Term>, Wrong> {
-        let mut sum = Number::integer(0);
+        let machine = self.matrix.machines.get(&cell.target);
+        let mut sum = machine.copied().unwrap_or(Number::integer(0));
         let mut all = true;
         for volume in cell.stack.all_volumes() {
             if let Some(price) = self.matrix.prices.get(&volume.name) {
                 sum = Operand::add(sum, *price)?;
-            } else {
+            } else if machine.is_none() {
                 all = false;
                 self.unpriced.insert(volume.name.clone());
             }

@@ -100,7 +100,13 @@ pub fn forecast(plan: &Plan) -> Forecast {
     let least = (searches || plan.measure.until.is_some()).then(|| {
         let first_look = f64::from(rounds.min(fewest));
         let affordable = shortest.spent(&plan.measure).map_or(first_look, |spent| spent.rounds);
-        shortest.takes(first_look.min(affordable))
+        match plan.measure.until.as_ref().and_then(|until| until.cheapest_with()) {
+            Some(_) => Takes {
+                rounds: rounds.min(fewest),
+                ..shortest.takes((first_look * one_cell(plan)).min(affordable))
+            },
+            None => shortest.takes(first_look.min(affordable)),
+        }
     });
     let lent = plan.cells.iter().filter(|cell| in_directory(&cell.stack));
     let lent = lent.map(|cell| cell.workload.data_bytes().saturating_add(cell.workload.made_bytes())).max();
@@ -118,6 +124,12 @@ pub fn forecast(plan: &Plan) -> Forecast {
         needs_root: provided.needs_root,
         needs_tools: crate::tools::of(plan),
     }
+}
+
+/// The share of a round in which one cell of each workload is measured: the least that shows which cell is the cheapest.
+fn one_cell(plan: &Plan) -> f64 {
+    let families = plan.families().into_iter().max().map_or(0, |last| last + 1);
+    float(families as u64) / float(plan.cells.len().max(1) as u64)
 }
 
 fn assumed(plan: &Plan) -> Assumed {
@@ -178,7 +190,6 @@ impl Course {
         let measure = Measure { trial_seconds, ..plan.measure.clone() };
         let seconds_per_trial: Vec<f64> =
             plan.cells.iter().map(|cell| self::trial_seconds(cell, &measure)).collect();
-        let prices = &plan.prices.per_hour;
         let standing = plan.cells.iter().filter(|cell| stands(cell));
         let (once_seconds, once_bytes) = standing.fold((0.0, 0.0), |(seconds, bytes), cell| {
             (seconds + build_seconds(cell), bytes + laid_out(cell))
@@ -189,7 +200,7 @@ impl Course {
             seconds_per_trial,
             provide_seconds: provided.seconds + once_seconds,
             provide_bytes: provided.bytes.saturating_add(whole(once_bytes)),
-            price: (!prices.is_empty()).then(|| prices.values().sum()),
+            price: (!plan.prices.is_empty()).then(|| plan.prices.total_per_hour()),
         }
     }
 

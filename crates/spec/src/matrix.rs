@@ -9,6 +9,7 @@ use crate::number::Number;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::source::Span;
+use crate::target::Machines;
 use crate::tariff::PriceList;
 use crate::template::{Instance, Template};
 use crate::tree::{Key, Node, Value};
@@ -31,6 +32,8 @@ pub(crate) struct Matrix {
     pub(crate) factors: Vec<String>,
     /// Price per hour of the volumes that have a price, by name.
     pub(crate) prices: BTreeMap<String, Number>,
+    /// Price per hour of the machines that have a price, by the target's name.
+    pub(crate) machines: BTreeMap<String, Number>,
     /// The machines.
     pub(crate) targets: Vec<Target>,
 }
@@ -41,7 +44,11 @@ impl Matrix {
         let used = self.cells.iter().flatten().flat_map(|cell| cell.stack.all_volumes());
         let priced =
             used.filter_map(|volume| Some((volume.name.clone(), self.prices.get(&volume.name)?.to_f64())));
-        Prices { currency, per_hour: priced.collect(), list }
+        let per_hour = priced.collect();
+        let loaded = |target: &&String| self.cells.iter().flatten().any(|cell| cell.target == **target);
+        let machines = self.machines.iter().filter(|(target, _)| loaded(target));
+        let machines = machines.map(|(target, price)| (target.clone(), price.to_f64())).collect();
+        Prices { currency, per_hour, machines, list }
     }
 }
 
@@ -107,7 +114,7 @@ pub(crate) fn read(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Matrix {
-    let targets = target::read(fields.get("targets"), scope, problems);
+    let Machines { targets, prices: machines } = target::read(fields.get("targets"), prices, scope, problems);
     let volumes =
         fields.get("volumes").map(|node| volume::read(node, &targets, prices, base_dir, scope, problems));
     let volumes = volumes.unwrap_or_default();
@@ -141,7 +148,7 @@ pub(crate) fn read(
                 .and_then(|places| product(fields, &built, &places, &asked, &rules, problems));
         }
     }
-    Matrix { cells, factors, prices: prices_of(&volumes), targets }
+    Matrix { cells, factors, prices: prices_of(&volumes), machines, targets }
 }
 
 fn prices_of(volumes: &[volume::Entry]) -> BTreeMap<String, Number> {

@@ -1,5 +1,6 @@
 //! `measure`: how the cells are measured.
 
+mod best;
 mod check;
 mod rounds;
 mod until;

@@ -1,4 +1,4 @@
-//! Prices of volumes: `price: 8/month` or `price: OFFER` at a volume, `currency: EUR` at the top.
+//! Prices of volumes and machines: `price: 8/month` or `price: OFFER`, and `currency: EUR` at the top.
 
 use crate::diagnostic::{nearest, printable};
 use crate::fields::Fields;
@@ -18,7 +18,7 @@ const UNITS: [(&str, i128); 4] =
     [("hour", 1), ("day", 24), ("month", HOURS_PER_MONTH), ("year", HOURS_PER_YEAR)];
 const EXPECTED: &str = "money per time: `8/month`, `0.011/hour`, also `/day` and `/year`";
 
-/// The price of a volume, as written.
+/// The price of a volume or machine, as written.
 pub(crate) enum Price {
     PerHour(Number),
     /// By an offer of the price list; with what is paid for, where it differs from the volume's declaration.
@@ -28,7 +28,7 @@ pub(crate) enum Price {
     },
 }
 
-/// Reads the price of a volume: money per time, or the name of an offer.
+/// Reads the price of a volume or machine: money per time, or the name of an offer.
 pub(crate) fn read(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Price> {
     if let Value::Map(_) = node.value {
         let fields = Fields::open(node, &VOLUME_PRICE, problems)?;
@@ -71,8 +71,28 @@ pub(crate) fn of_volumes(
         Price::PerHour(per_hour) => vec![*per_hour; volumes.len()],
         Price::Offer { name, usage } => {
             let Some(offer) = find(name, node, list, problems) else { return Vec::new() };
-            let of = |volume| by_offer(offer, usage, volume, node, problems);
+            let of = |volume: &Volume| {
+                let usage = usage.or(&offer.usage).or(&declared(volume));
+                by_offer(offer, &usage, &volume.name, node, problems)
+            };
             volumes.iter().map(of).collect::<Option<_>>().unwrap_or_default()
+        }
+    }
+}
+
+/// Returns what a machine costs per hour by its price; `None` if there is none, which was reported.
+pub(crate) fn of_machine(
+    price: &Price,
+    name: &str,
+    node: &Node,
+    list: Option<&PriceList>,
+    problems: &mut Problems<'_>,
+) -> Option<Number> {
+    match price {
+        Price::PerHour(per_hour) => Some(*per_hour),
+        Price::Offer { name: offer, usage } => {
+            let offer = find(offer, node, list, problems)?;
+            by_offer(offer, &usage.or(&offer.usage), name, node, problems)
         }
     }
 }
@@ -103,13 +123,12 @@ fn find<'l>(
 fn by_offer(
     offer: &Offer,
     usage: &Usage,
-    volume: &Volume,
+    of: &str,
     node: &Node,
     problems: &mut Problems<'_>,
 ) -> Option<Number> {
-    let usage = usage.or(&offer.usage).or(&declared(volume));
-    let (name, of) = (&offer.name, &volume.name);
-    match offer.bill(&usage, Number::integer(3600)) {
+    let name = &offer.name;
+    match offer.bill(usage, Number::integer(3600)) {
         Ok(bill) => {
             let price = bill.sum.per_hour;
             if (1e-9..=1e9).contains(&price.to_f64()) {
@@ -196,10 +215,13 @@ pub(crate) fn one_currency(
 
 /// Notes a currency or a price list that no price uses.
 pub(crate) fn check(fields: &Fields<'_>, prices: &Prices, problems: &mut Problems<'_>) {
-    if let (Some(key), true) = (fields.key("prices"), prices.per_hour.is_empty()) {
-        problems.note(key.span, "no volume of any cell has a `price`, so no offer is used");
+    if let (Some(key), true) = (fields.key("prices"), prices.is_empty()) {
+        problems.note(key.span, "no volume and no machine of any cell has a `price`, so no offer is used");
     }
-    if let (Some(currency), true) = (fields.get("currency"), prices.per_hour.is_empty()) {
-        problems.note(currency.span, "no volume of any cell has a `price`, so nothing is in this currency");
+    if let (Some(currency), true) = (fields.get("currency"), prices.is_empty()) {
+        problems.note(
+            currency.span,
+            "no volume and no machine of any cell has a `price`, so nothing is in this currency",
+        );
     }
 }

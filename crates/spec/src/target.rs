@@ -3,25 +3,40 @@
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
 use crate::limits::{MAX_CHANGES, MAX_TARGETS, MAX_VOLUMES};
+use crate::number::Number;
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::source::Span;
-use crate::tree::{Key, Node, Value};
-use crate::value;
-use crate::vocabulary::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE, TARGET};
+use crate::tariff::PriceList;
+use crate::tree::{Key, Node, Value, find};
+use crate::vocabulary::{BURST, BUSES, CEILING, DISK_CACHES, LAB_DISK, LIMIT_CHANGE, TARGET};
 use crate::volume;
+use crate::{price, value};
 use record::id::LOCAL;
 use record::quantity::Bytes;
-use record::target::{Bus, DiskCache, LabDisk, Target, TargetKind};
+use record::target::{Bus, Ceiling, DiskCache, LabDisk, Target, TargetKind};
 use record::volume::{Burst, LimitChange, Limits};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const EXPECTED: &str = "a map: NAME: local, NAME: { ssh: user@host } or NAME: { guest: lab, disks: { ... } }";
 
-/// Reads `targets`; without targets, trials run on this machine.
-pub(crate) fn read(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Vec<Target> {
-    let Some(node) = node else { return Vec::new() };
-    let Some(entries) = named(node, EXPECTED, problems) else { return Vec::new() };
+/// The machines, and what they cost per hour.
+#[derive(Default)]
+pub(crate) struct Machines {
+    pub(crate) targets: Vec<Target>,
+    /// Those that have a price, by the target's name.
+    pub(crate) prices: BTreeMap<String, Number>,
+}
+
+/// Reads `targets`; without targets, trials run on this machine. `list`: the offers that prices name.
+pub(crate) fn read(
+    node: Option<&Node>,
+    list: Option<&PriceList>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Machines {
+    let Some(node) = node else { return Machines::default() };
+    let Some(entries) = named(node, EXPECTED, problems) else { return Machines::default() };
     if entries.is_empty() {
         problems
             .add(node.span, "there are no targets")
@@ -30,10 +45,10 @@ pub(crate) fn read(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Proble
     }
     if let Some((key, _)) = entries.get(MAX_TARGETS) {
         problems.add(key.span, format!("{} targets; at most {MAX_TARGETS} are allowed", entries.len()));
-        return Vec::new();
+        return Machines::default();
     }
     let mut labs = BTreeSet::new();
-    let mut targets = Vec::new();
+    let mut machines = Machines::default();
     for (key, node) in entries {
         let Some(target) = target(key, node, scope, problems) else { continue };
         if let TargetKind::Guest { lab, .. } = &target.kind
@@ -43,9 +58,41 @@ pub(crate) fn read(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Proble
                 .add(key.span, format!("lab `{}` is the guest of two targets", printable(lab, 40)))
                 .help("name the labs apart: each is a guest of its own");
         }
-        targets.push(target);
+        if let Some(price) = price_of(&target.name, node, list, scope, problems) {
+            machines.prices.insert(target.name.clone(), price);
+        }
+        machines.targets.push(target);
     }
-    targets
+    machines
+}
+
+/// Reads the price of a machine.
+fn price_of(
+    name: &str,
+    node: &Node,
+    list: Option<&PriceList>,
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Number> {
+    let node = find(node, "price")?;
+    let price = price::read(node, scope, problems)?;
+    price::of_machine(&price, name, node, list, problems)
+}
+
+/// Reads what a machine passes on.
+fn ceiling(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Ceiling> {
+    let fields = Fields::open(node, &CEILING, problems)?;
+    let ceiling = Ceiling {
+        iops: fields.get("iops").and_then(|node| value::integer(node, 1..=100_000_000, scope, problems)),
+        bytes_per_second: fields.get("bps").and_then(|node| value::size(node, scope, problems)),
+    };
+    if fields.entries().is_empty() {
+        problems
+            .add_missing(node.span, "limits of a machine that say no limit")
+            .expected("`iops`, `bps` or both, e.g. `{ iops: 16000, bps: 593m }`");
+        return None;
+    }
+    Some(ceiling)
 }
 
 fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Target> {
@@ -54,17 +101,37 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     if let Value::Text(text) = &node.value
         && text == LOCAL
     {
-        return Some(Target { name, kind: TargetKind::Local, address: None });
+        return Some(Target { name, kind: TargetKind::Local, address: None, ceiling: None });
     }
-    if name == LOCAL {
+    let fields = match &node.value {
+        Value::Map(_) => Some(Fields::open(node, &TARGET, problems)?),
+        _ => None,
+    };
+    let is_local = match fields.as_ref().and_then(|fields| fields.get("local")) {
+        Some(node) => value::switch(node, scope, problems)?,
+        None => false,
+    };
+    if name == LOCAL && !is_local {
         problems
             .add(key.span, "`local` is the name of this machine")
-            .expected("`local: local`, or another name");
+            .expected("`local: local`, `local: { local: true, ... }`, or another name");
         return None;
     }
-    let fields = Fields::open(node, &TARGET, problems)?;
+    let fields = match fields {
+        Some(fields) => fields,
+        None => Fields::open(node, &TARGET, problems)?,
+    };
     let kind = match (fields.get("ssh"), fields.get("guest")) {
-        (Some(ssh), None) => {
+        (None, None) if is_local => {
+            if let Some(key) = fields.key("disks").or(fields.key("address")) {
+                problems
+                    .add(key.span, format!("`{}` does not go with `local`", key.text))
+                    .expected("`price` and `limits`");
+                return None;
+            }
+            TargetKind::Local
+        }
+        (Some(ssh), None) if !is_local => {
             if let Some(disks) = fields.key("disks") {
                 problems
                     .add(disks.span, "`disks` are those of a lab guest; this target is reached by ssh")
@@ -73,14 +140,14 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
             }
             TargetKind::Ssh { destination: destination(ssh, scope, problems)? }
         }
-        (None, Some(guest)) => TargetKind::Guest {
+        (None, Some(guest)) if !is_local => TargetKind::Guest {
             lab: lab(guest, scope, problems)?,
             disks: disks(fields.get("disks"), scope, problems)?,
         },
         _ => {
             problems
                 .add_missing(key.span, format!("target `{name}` does not say which machine it is"))
-                .expected("`local`, or exactly one of `ssh` and `guest`");
+                .expected("`local`, or exactly one of `ssh`, `guest` and `local: true`");
             return None;
         }
     };
@@ -88,7 +155,11 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
         Some(node) => Some(address(node, &kind, scope, problems)?),
         None => None,
     };
-    Some(Target { name, kind, address })
+    let ceiling = match fields.get("limits") {
+        Some(node) => Some(ceiling(node, scope, problems)?),
+        None => None,
+    };
+    Some(Target { name, kind, address, ceiling })
 }
 
 /// Reads an address. It becomes a word of mount(8) and exportfs(8), so characters with another meaning there are refused.

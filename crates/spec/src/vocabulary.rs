@@ -146,6 +146,13 @@ pub(crate) static TARGET: Table = Table {
             Shape::Text,
             "Where other targets reach it by NFS: a name or an IPv4 address (default: the host of `ssh`)",
         ),
+        key("local", Shape::Switch, "`local: true`: this machine, with a price or limits"),
+        key(
+            "price",
+            Shape::Either(&[Shape::Text, Shape::Map(&VOLUME_PRICE)]),
+            "What the machine costs: `0.10/hour`, or the name of an offer of `prices`",
+        ),
+        key("limits", Shape::Map(&CEILING), "What the machine passes on, all its volumes together"),
     ],
     instead: &[
         ("host", "write `ssh: user@host`"),
@@ -153,6 +160,21 @@ pub(crate) static TARGET: Table = Table {
         ("user", "write `ssh: user@host`"),
         ("port", "a port belongs into ~/.ssh/config"),
         ("volumes", "volumes stand at the top of the file"),
+    ],
+};
+
+/// What a machine passes on.
+pub(crate) static CEILING: Table = Table {
+    what: "`limits` of a machine",
+    keys: &[
+        key("iops", Shape::Integer, "Reads and writes per second, of all volumes together"),
+        key("bps", Shape::Size, "Bytes read and written per second, of all volumes together"),
+    ],
+    instead: &[
+        ("total_iops", "write `iops`: both directions together"),
+        ("total_bps", "write `bps`: both directions together"),
+        ("throughput", "write `bps`"),
+        ("bw", "write `bps`"),
     ],
 };
 
@@ -493,6 +515,12 @@ pub(crate) static UNTIL: Table = Table {
             Shape::Percent,
             "Until every two cells of one workload are told apart, or shown to differ by less than this",
         ),
+        key(
+            "best",
+            Shape::Text,
+            "`price`: until one cell of each workload is shown to be the cheapest that keeps `want`, or none to keep it",
+        ),
+        key("want", Shape::Text, "With `best`: the limits, e.g. `iops >= 3000, read_lat_p99 <= 5ms`"),
         key("confidence", Shape::Percent, "Confidence of every interval (default: 95%)"),
         key(
             "of",

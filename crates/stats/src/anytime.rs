@@ -34,10 +34,15 @@ pub(crate) fn anytime(centre: &Centre, confidence: f64) -> Estimate {
 /// Returns the value that replaces Student's quantile: the largest |t| at which the Bayes factor stays below 1/α; `None` where it
 /// always does.
 fn anytime_quantile(confidence: f64, n: usize) -> Option<f64> {
+    anytime_quantile_of(PRIOR_VARIANCE, confidence, n)
+}
+
+/// The same for a prior of this variance.
+pub(crate) fn anytime_quantile_of(prior_variance: f64, confidence: f64, n: usize) -> Option<f64> {
     if n < 2 {
         return None;
     }
-    let grown = 1.0 + count(n) * PRIOR_VARIANCE;
+    let grown = 1.0 + count(n) * prior_variance;
     let bar = (grown.sqrt() / (1.0 - confidence)).powf(2.0 / count(n));
     let room = 1.0 - bar / grown;
     (room > 0.0).then(|| ((count(n) - 1.0) * (bar - 1.0) / room).sqrt())

@@ -50,6 +50,6 @@ pub use series::{
     mean_of_series, ramp_up, steady_state, trial_length, two_rates,
 };
 pub use stop::{
-    Allowance, Asked, Contender, Decision, Lacking, Look, Matter, Pair, Question, Resource, Settled,
-    StopRule, Survey, Terms, needed,
+    Allowance, Asked, Contender, Decision, Hunt, Lacking, Look, Matter, Offered, Pair, Question, Resource,
+    Settled, Sought, StopRule, Survey, Terms, limit_interval, needed,
 };

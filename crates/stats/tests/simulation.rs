@@ -23,6 +23,9 @@ mod gate;
 #[path = "simulation/histories.rs"]
 mod histories;
 #[cfg(test)]
+#[path = "simulation/hunts.rs"]
+mod hunts;
+#[cfg(test)]
 #[path = "simulation/markets.rs"]
 mod markets;
 #[cfg(test)]

@@ -76,7 +76,7 @@ fn plan_with_all_of_1_2() -> Plan {
     Plan {
         measure: Measure {
             max_trial_seconds: Some(60.0),
-            until: Some(Until { goal: Goal::Told(0.02), of: Some("read_lat_p99".to_owned()) }),
+            until: Some(Until::new(Goal::Told(0.02), Some("read_lat_p99".to_owned()))),
             max_written_bytes: Some(u64::MAX),
             max_cost: Some(0.1 + 0.2),
             trim: Some(0.1),

@@ -4,9 +4,9 @@ use crate::answer;
 use crate::answer::words::list;
 use crate::compare::judged::{Judged, name};
 use crate::figures::{percent, with_unit};
-use crate::judge::JUDGE;
 use crate::money::per_month;
 use crate::pairing::{Level, most_trials};
+use crate::sequential::sought;
 use record::choice::{
     CHOICE_FORMAT, Candidate, CandidateFigure, Choice, ChoiceAnswer, ChoiceLeftOut, ChoiceOutcome, Does, Want,
 };
@@ -15,7 +15,7 @@ use record::id::CellId;
 use record::judged::{CellView, RunView};
 use record::plan::Bound;
 use record::quantity::money;
-use stats::{Cheapest, Keeps, Limited, cheapest, keeps_all, share_of_error};
+use stats::{Cheapest, Estimate, Keeps, Limited, cheapest, keeps_all, limit_interval, share_of_error};
 
 /// Why there is no answer at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -80,10 +80,18 @@ pub fn choose(runs: &[Judged<'_>], wants: &[Want], workloads: &[String]) -> Resu
         }
     }
     let currency_name = currency.as_deref();
-    let answers = names.into_iter().map(|workload| {
-        let those: Vec<&Rival<'_>> = rivals.iter().filter(|rival| rival.cell.workload == workload).collect();
-        answer_of(workload, &those, wants, currency_name)
-    });
+    let answers: Vec<ChoiceAnswer> = names
+        .into_iter()
+        .map(|workload| {
+            let those: Vec<&Rival<'_>> =
+                rivals.iter().filter(|rival| rival.cell.workload == workload).collect();
+            answer_of(workload, &those, competing(runs, workload, those.len()), wants, currency_name)
+        })
+        .collect();
+    let sequential = runs.iter().any(|one| sought(one.plan).is_some());
+    for left in &mut left_out {
+        not_needed(left, runs, &answers);
+    }
     Ok(Choice {
         format: CHOICE_FORMAT.to_owned(),
         wants: wants.to_vec(),
@@ -92,11 +100,35 @@ pub fn choose(runs: &[Judged<'_>], wants: &[Want], workloads: &[String]) -> Resu
             .map(|one| ComparedRun { run: one.view.run.clone(), experiment: one.view.experiment.clone() })
             .collect(),
         confidence: confidence(&rivals),
-        answers: answers.collect(),
+        answers,
         currency,
         left_out,
-        judged_by: JUDGE.to_owned(),
+        sequential,
+        judged_by: runs.first().map(|one| one.view.judged_by.clone()).unwrap_or_default(),
     })
+}
+
+/// The number of cells that share the error of an answer: those that were measured, and in a run that looks for the answer while it
+/// measures all that it could have measured.
+fn competing(runs: &[Judged<'_>], workload: &str, measured: usize) -> usize {
+    let planned = runs
+        .iter()
+        .filter(|one| sought(one.plan).is_some())
+        .map(|one| one.plan.cells.iter().filter(|cell| cell.workload.name == workload).count());
+    planned.sum::<usize>().max(measured)
+}
+
+/// Says of a cell that was not measured that it costs no less than the answer.
+fn not_needed(left: &mut ChoiceLeftOut, runs: &[Judged<'_>], answers: &[ChoiceAnswer]) {
+    let run = runs.iter().find(|one| one.view.run == left.run);
+    let cell = run.and_then(|run| run.view.cells.iter().find(|cell| cell.id == left.cell.id));
+    let unmeasured = cell.filter(|cell| cell.metrics.is_empty() && cell.trials.failed == 0);
+    let price = run.zip(unmeasured).and_then(|(run, cell)| per_month(run.plan, cell));
+    let answer = answers.iter().find(|answer| answer.workload == left.cell.workload);
+    let chosen = answer.and_then(|answer| answer.candidates.iter().find(|one| one.chosen));
+    if price.zip(chosen).is_some_and(|(price, chosen)| price >= chosen.per_month) {
+        left.text = "it was not measured, since it costs no less than the answer".to_owned();
+    }
 }
 
 fn left(judged: &Judged<'_>, cell: &CellView, text: String) -> ChoiceLeftOut {
@@ -104,7 +136,7 @@ fn left(judged: &Judged<'_>, cell: &CellView, text: String) -> ChoiceLeftOut {
 }
 
 fn one_currency(runs: &[Judged<'_>]) -> Result<Option<String>, NoChoice> {
-    let priced = runs.iter().filter(|one| !one.plan.prices.per_hour.is_empty());
+    let priced = runs.iter().filter(|one| !one.plan.prices.is_empty());
     let mut currencies = priced.map(|one| one.plan.prices.currency.clone());
     let Some(first) = currencies.next() else { return Err(NoChoice::NoPrices) };
     let said = |currency: &Option<String>| currency.clone().unwrap_or_else(|| "no named currency".to_owned());
@@ -145,9 +177,15 @@ fn confidence(rivals: &[Rival<'_>]) -> f64 {
     rivals.iter().map(|rival| rival.judged.plan.measure.confidence).fold(1.0, f64::min)
 }
 
-fn answer_of(workload: &str, rivals: &[&Rival<'_>], wants: &[Want], currency: Option<&str>) -> ChoiceAnswer {
+fn answer_of(
+    workload: &str,
+    rivals: &[&Rival<'_>],
+    competing: usize,
+    wants: &[Want],
+    currency: Option<&str>,
+) -> ChoiceAnswer {
     let mut candidates: Vec<Candidate> =
-        rivals.iter().map(|rival| candidate(rival, wants, rivals.len())).collect();
+        rivals.iter().map(|rival| candidate(rival, wants, competing)).collect();
     let prices: Vec<f64> = candidates.iter().map(|one| one.per_month).collect();
     let does: Vec<Keeps> = candidates.iter().map(|one| keeps(one.does)).collect();
     let found = cheapest(&prices, &does);
@@ -208,8 +246,13 @@ fn candidate(rival: &Rival<'_>, wants: &[Want], cells: usize) -> Candidate {
     let (judged, cell) = (rival.judged, rival.cell);
     let level = Level::of([(&judged.plan.measure, most_trials([cell]))]);
     let error = share_of_error(level.error(), cells, wants.len());
-    let figures: Vec<CandidateFigure> =
-        wants.iter().map(|want| figure(cell, want, level.trim, error)).collect();
+    let decide = |limited: &Limited<'_>| match sought(judged.plan) {
+        Some(sought) => limit_interval(limited, sought, cells, wants.len()),
+        None => {
+            limited.estimate(level.trim, error).map(|interval| (interval, limited.keeps(level.trim, error)))
+        }
+    };
+    let figures: Vec<CandidateFigure> = wants.iter().map(|want| figure(cell, want, &decide)).collect();
     Candidate {
         run: judged.view.run.clone(),
         cell: name(cell),
@@ -221,22 +264,28 @@ fn candidate(rival: &Rival<'_>, wants: &[Want], cells: usize) -> Candidate {
 }
 
 /// A wanted figure. The answer of a search has no values of its own per trial, so it decides nothing here.
-fn figure(cell: &CellView, want: &Want, trim: Option<f64>, error: f64) -> CandidateFigure {
+fn figure(
+    cell: &CellView,
+    want: &Want,
+    decide: &dyn Fn(&Limited<'_>) -> Option<(Estimate, Keeps)>,
+) -> CandidateFigure {
     let metric = cell.metrics.get(&want.of);
     let limited = metric.map(|metric| Limited {
         values: &metric.values,
         at_least: want.bound == Bound::AtLeast,
         limit: want.value,
     });
-    let interval = limited.and_then(|limited| limited.estimate(trim, error)).filter(|e| e.is_bounded());
+    let decided = limited.as_ref().and_then(decide);
+    let end =
+        |of: fn(&Estimate) -> f64| decided.map(|(interval, _)| of(&interval)).filter(|end| end.is_finite());
     CandidateFigure {
         of: want.of.clone(),
         unit: metric.map(|metric| metric.unit.clone()).unwrap_or_default(),
         estimate: metric.map(|metric| metric.estimate),
         // No metric can be negative.
-        low: interval.map(|e| e.low.max(0.0)),
-        high: interval.map(|e| e.high),
-        does: limited.map_or(Does::Open, |limited| does(limited.keeps(trim, error))),
+        low: end(|interval| interval.low).map(|low| low.max(0.0)),
+        high: end(|interval| interval.high),
+        does: decided.map_or(Does::Open, |(_, keeps)| does(keeps)),
     }
 }
 
@@ -339,5 +388,7 @@ fn shortfall(want: &Want, figure: &CandidateFigure) -> Option<f64> {
     Some((missing / want.value).max(0.0)).filter(|share| share.is_finite())
 }
 
+#[cfg(test)]
+mod hunt_tests;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use crate::answer::headline;
 use crate::answer::words::list;
 use crate::derived::inverted;
 use crate::direction::Direction;
-use crate::money::per_month;
+use crate::money::{HOURS_PER_MONTH, per_month};
 use crate::pairing::{FamilyMember, Level, Rivals, family, most_trials};
 use record::judged::{CellView, FrontCell, FrontPlace, FrontView, Metric, PriceFigure, Relation};
 use record::plan::Plan;
@@ -16,7 +16,7 @@ const MB: f64 = 1e6;
 
 /// One front per workload that has cells with a price; none where the experiment has no prices.
 pub(crate) fn of(plan: &Plan, cells: &[CellView]) -> Vec<FrontView> {
-    if plan.prices.per_hour.is_empty() {
+    if plan.prices.is_empty() {
         return Vec::new();
     }
     let mut workloads: Vec<&str> = Vec::new();
@@ -44,7 +44,7 @@ fn one(plan: &Plan, workload: &str, cells: &[CellView]) -> Option<FrontView> {
     let level = Level::of([(&plan.measure, most_trials(all.iter().copied()))]);
     let places = places(plan, metric, &priced, &level)?;
     let cells: Vec<FrontCell> =
-        priced.iter().zip(&places).map(|(one, place)| front_cell(one, *place, &priced)).collect();
+        priced.iter().zip(&places).map(|(one, place)| front_cell(plan, one, *place, &priced)).collect();
     (!cells.is_empty()).then(|| FrontView {
         workload: workload.to_owned(),
         metric: metric.to_owned(),
@@ -91,7 +91,7 @@ fn first_is_better(told: &FamilyMember, direction: Direction) -> Option<bool> {
     Some(direction.is_better(estimate.log_mean))
 }
 
-fn front_cell(one: &Priced<'_>, place: stats::FrontPlace, all: &[Priced<'_>]) -> FrontCell {
+fn front_cell(plan: &Plan, one: &Priced<'_>, place: stats::FrontPlace, all: &[Priced<'_>]) -> FrontCell {
     let per = |metric: &str, amount: f64| {
         let inverse = inverted(one.cell.metrics.get(metric)?, one.per_month * amount)?;
         let Metric { estimate, low, high, .. } = inverse;
@@ -108,9 +108,28 @@ fn front_cell(one: &Priced<'_>, place: stats::FrontPlace, all: &[Priced<'_>]) ->
         per_year: one.per_month * MONTHS,
         per_1000_iops: per("iops", 1000.0),
         per_mb_s: per("bw", MB),
+        per_job: one.cell.metrics.get("seconds").map(|seconds| per_job(one.per_month, seconds)),
+        within: within(plan, one.cell),
         place,
         dominated_by: winner.map(|winner| winner.cell.id.clone()),
     }
+}
+
+/// The price of a job that takes this long.
+fn per_job(per_month: f64, seconds: &Metric) -> PriceFigure {
+    let price = |seconds: f64| per_month / HOURS_PER_MONTH * seconds / 3600.0;
+    PriceFigure {
+        estimate: price(seconds.estimate),
+        low: seconds.low.map(|low| price(low.max(0.0))),
+        high: seconds.high.map(price),
+    }
+}
+
+/// The limits of a search.
+fn within(plan: &Plan, view: &CellView) -> Option<String> {
+    let find = plan.cells.iter().find(|cell| cell.id == view.id)?.find()?;
+    let limits = find.limits.iter().map(|limit| format!("{} <= {}", limit.of, limit.written));
+    Some(limits.collect::<Vec<_>>().join(", "))
 }
 
 /// The front in words.

@@ -1,6 +1,8 @@
 //! Judges a run's records and makes one view.
 
 use crate::cell::{self, CellJudgement};
+use crate::choose::choose;
+use crate::compare::judged::Judged;
 use crate::input::Input;
 use crate::sequential::{self, Means};
 use crate::{
@@ -48,6 +50,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
     limit::resolve(plan, &mut cells);
     findings.extend(course::over_rounds(&rounds, &plan.measure));
     outrank::by_interference(&mut findings);
+    model::name_limits(plan, &mut cells);
     let off_model = model::apply(input, &mut cells, &findings);
     findings.extend(off_model);
     let expectations = expect::check(plan, &cells);
@@ -58,8 +61,9 @@ pub fn judge(input: &Input<'_>) -> RunView {
     let sweeps = sweep::of(plan, &cells);
     let effects = effect::of(plan, &cells);
     let fronts = front::of(plan, &cells);
-    RunView {
+    let mut view = RunView {
         reached,
+        choice: None,
         prices: plan.prices.clone(),
         fronts,
         format: RUN_FORMAT.to_owned(),
@@ -83,6 +87,21 @@ pub fn judge(input: &Input<'_>) -> RunView {
         emulated: emulated::guests(input),
         volumes: input.volumes.to_vec(),
         judged_by: JUDGE.to_owned(),
+    };
+    look_for_the_cheapest(input, &mut view);
+    view
+}
+
+/// Adds the answer of a run that looked for the cheapest cell that keeps limits.
+fn look_for_the_cheapest(input: &Input<'_>, view: &mut RunView) {
+    let wants = input.plan.measure.until.as_ref().and_then(|until| until.cheapest_with());
+    let Some(wants) = wants.filter(|_| !input.trials.is_empty()) else { return };
+    match choose(&[Judged { plan: input.plan, view }], wants, &[]) {
+        Ok(found) => {
+            view.reached = Some(reached::of_cheapest(input, &found));
+            view.choice = Some(found);
+        }
+        Err(why) => view.reached = Some(reached::without_answer(input, &why)),
     }
 }
 

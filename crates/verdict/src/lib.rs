@@ -49,6 +49,7 @@ mod outrank;
 mod page_cache;
 mod pairing;
 mod phases;
+mod prospect;
 mod provision;
 #[cfg(test)]
 mod random;
@@ -80,3 +81,4 @@ pub use compare::{between, factors_of, other_machine, within};
 pub use detect::REFUSED_TRIALS;
 pub use input::Input;
 pub use judge::{JUDGE, judge};
+pub use prospect::prospect;

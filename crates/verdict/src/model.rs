@@ -1,6 +1,8 @@
 //! The model: the rate that a stack should have by its volumes, computed beforehand and compared with the measured one. docs/model.md has
 //! every formula.
 
+mod beforehand;
+mod ceiling;
 mod finding;
 mod forecast;
 mod geometry;
@@ -12,6 +14,9 @@ mod rates;
 mod stacking;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use beforehand::{Foreseen, foresee};
+pub(crate) use ceiling::name_limits;
 
 use crate::answer::headline;
 use crate::input::Input;
@@ -46,17 +51,19 @@ fn model(planned: &Cell, cell: &CellView, input: &Input<'_>, cells: &[CellView])
     // A search is limited by its latency, not by what the volumes deliver.
     let load = Load::of(&planned.workload).filter(|_| planned.find().is_none())?;
     let stacking = Stacking::of(&planned.stack, &load)?;
+    let passed = ceiling::ceiling(input.plan, planned, &stacking, &load);
     let of = headline(input.plan, cell);
     let metric = cell.metrics.get(of)?;
     let unit = if of == "bw" { load.mean_bytes() } else { 1.0 };
     let (forecast, ratio) = match provisioned::forecast(&planned.stack.volumes, &stacking, &load) {
         Some(forecast) => {
+            let forecast = ceiling::lowered(forecast, passed);
             let ratio = against(metric, forecast.expected * unit);
             (forecast, ratio)
         }
         None => {
             let single = Measured::of(planned, input, cells)?;
-            let forecast = measured::forecast(&single, &stacking, &load)?;
+            let forecast = ceiling::lowered(measured::forecast(&single, &stacking, &load)?, passed);
             let ratio = single.ratio(cell, metric, forecast.expected / single.requests_per_second);
             (forecast, ratio)
         }

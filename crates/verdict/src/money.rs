@@ -9,8 +9,5 @@ pub(crate) const HOURS_PER_MONTH: f64 = 730.0;
 /// The price of all volumes of a cell per month; `None` if a volume has no price, or if all cost nothing.
 pub(crate) fn per_month(plan: &Plan, view: &CellView) -> Option<f64> {
     let cell = plan.cells.iter().find(|c| c.id == view.id)?;
-    let prices: Option<Vec<f64>> =
-        cell.stack.all_volumes().map(|v| plan.prices.per_hour.get(&v.name).copied()).collect();
-    let total = prices?.iter().sum::<f64>() * HOURS_PER_MONTH;
-    (total > 0.0 && total.is_finite()).then_some(total)
+    plan.price_per_hour(cell).map(|per_hour| per_hour * HOURS_PER_MONTH)
 }

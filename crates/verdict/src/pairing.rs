@@ -5,7 +5,7 @@ use crate::figures::percent;
 use crate::too_few;
 use record::judged::{CellView, Metric, RatioView, Relation};
 use record::metric::{Resolution, info};
-use record::plan::Measure;
+use record::plan::{Goal, Measure};
 use record::quantity::ratios;
 use stats::{
     Estimate, RatioEstimate, answers_ratio, holm, paired_ratio, paired_ratio_trimmed, unpaired_ratio,
@@ -18,6 +18,11 @@ const SHARE_UNDER_LOOKS: f64 = 0.5;
 
 /// The number of rounds from which on a stop rule decides.
 const FIRST_LOOK: u32 = stats::StopRule::MIN_ROUNDS;
+
+/// The number of trials from which on this goal decides.
+fn first_look(goal: Goal) -> u32 {
+    if goal == Goal::Cheapest { stats::Sought::LEAST_TRIALS } else { FIRST_LOOK }
+}
 
 /// The confidence of comparisons.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +43,7 @@ impl Level {
         for (measure, trials) in runs {
             level.confidence = level.confidence.max(measure.confidence);
             level.trim = level.trim.or(measure.trim);
-            looked |= measure.until.is_some() && trials >= FIRST_LOOK;
+            looked |= measure.until.as_ref().is_some_and(|until| trials >= first_look(until.goal));
         }
         let share = if looked { SHARE_UNDER_LOOKS } else { 1.0 };
         level.each = 1.0 - share * (1.0 - level.confidence);

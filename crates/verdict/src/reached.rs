@@ -1,9 +1,12 @@
 //! Whether the intervals are as narrow as requested, and which are not.
 
+use crate::answer::words::list;
+use crate::choose::NoChoice;
 use crate::figures::{counted, percent};
 use crate::input::Input;
 use crate::sequential::{allowances, question, rounds_made, spent, without_pilots};
 use crate::span::number;
+use record::choice::{Choice, ChoiceAnswer, ChoiceOutcome, Does};
 use record::event::Stopped;
 use record::id::CellId;
 use record::judged::Reached;
@@ -45,6 +48,40 @@ pub(crate) fn of(input: &Input<'_>, by_cell: &BTreeMap<&CellId, Vec<&TrialRecord
     };
     let open = cells.iter().filter_map(|&place| Some(plan.cells.get(place)?.id.clone())).collect();
     Some(Reached { all, more_rounds, more_seconds, open, text })
+}
+
+/// The result of a run that looked for the cheapest cell that keeps limits: its answers, and why it ended without one.
+pub(crate) fn of_cheapest(input: &Input<'_>, choice: &Choice) -> Reached {
+    let made = rounds_made(input.trials);
+    let is_open =
+        |answer: &&ChoiceAnswer| matches!(answer.outcome, ChoiceOutcome::Open | ChoiceOutcome::ChosenSoFar);
+    let undecided: Vec<&ChoiceAnswer> = choice.answers.iter().filter(is_open).collect();
+    let all = undecided.is_empty() && !choice.answers.is_empty();
+    let trials = input.trials.len();
+    let full = input.plan.cells.len() * made as usize;
+    let after = counted(u64::from(made), "round");
+    let text = if all {
+        format!(
+            "the answer took {after} with {} of the {full} trials of all cells in all rounds",
+            counted(trials as u64, "trial")
+        )
+    } else {
+        let names: Vec<String> = undecided.iter().map(|answer| answer.workload.clone()).collect();
+        let ended = ended(input.plan, input.stopped, made);
+        match names.is_empty() {
+            true => format!("{ended}: no cell with a price has the wanted figures"),
+            false => format!("{ended}: undecided for {}", list(&names)),
+        }
+    };
+    let candidates = undecided.iter().flat_map(|answer| &answer.candidates);
+    let open = candidates.filter(|one| one.does == Does::Open).map(|one| one.cell.id.clone()).collect();
+    Reached { all, more_rounds: None, more_seconds: None, open, text }
+}
+
+/// The result of a run that looked for the cheapest cell, where no cell can be the answer.
+pub(crate) fn without_answer(input: &Input<'_>, why: &NoChoice) -> Reached {
+    let text = format!("{}: {why}", ended(input.plan, input.stopped, rounds_made(input.trials)));
+    Reached { all: false, more_rounds: None, more_seconds: None, open: Vec::new(), text }
 }
 
 /// The stop rule's last decision, with all stored trials.
@@ -108,6 +145,8 @@ fn reached(goal: Goal, matters: &[Matter]) -> String {
     match goal {
         Goal::Interval(x) => all("cell", format!("known to ±{} or better", percent(x))),
         Goal::Ratios(x) => all("ratio", format!("known to ±{} or better", percent(x))),
+        // Told by the answer to it ([`of_cheapest`]).
+        Goal::Cheapest => String::new(),
         Goal::Told(x) => {
             let equal = format!("shown to be within {} of each other", percent(x));
             let apart = matters.iter().filter(|m| is_different(m)).count();
@@ -136,6 +175,7 @@ fn is_different(matter: &Matter) -> bool {
 fn lacking(goal: Goal, open: usize, asked: usize) -> String {
     let are = if open == 1 { "is" } else { "are" };
     match goal {
+        Goal::Cheapest => String::new(),
         Goal::Interval(x) => format!("{open} of {asked} cells {are} not known to ±{} yet", percent(x)),
         Goal::Ratios(x) => format!("{open} of {asked} ratios {are} not known to ±{} yet", percent(x)),
         Goal::Told(x) => {

@@ -105,7 +105,7 @@ fn rounds_are_tested_in_the_figure_that_until_asks_for() {
         read.latency_mean_ns = Some(value * 1e3);
     }
     let of = |of: Option<&str>| {
-        let until = Until { goal: Goal::Interval(0.05), of: of.map(str::to_owned) };
+        let until = Until::new(Goal::Interval(0.05), of.map(str::to_owned));
         run_with(&[(cell.clone(), trials.clone())], |plan| plan.measure.until = Some(until)).findings
     };
     assert!(of(None).iter().all(|f| f.claim != Claim::Trend));

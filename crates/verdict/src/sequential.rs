@@ -4,7 +4,7 @@
 use record::event::Stopped;
 use record::plan::{Goal, Plan};
 use record::trial::TrialRecord;
-use stats::{Allowance, Estimate, Question, Resource, StopRule};
+use stats::{Allowance, Estimate, Question, Resource, Sought, StopRule};
 
 /// How the intervals of a cell's means are computed.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +14,8 @@ pub(crate) struct Means {
     /// The share of the trials that is trimmed at each end.
     trim: Option<f64>,
     rule: Option<StopRule>,
+    /// The run looked for the cheapest cell, so the means themselves decided when it ended.
+    sought: Option<Sought>,
     /// The budget that ended the run in this cell's last round.
     spent: Option<Resource>,
 }
@@ -26,13 +28,22 @@ impl Means {
         let rule = rule.map(|rule| rule.trimmed(plan.measure.trim));
         let measured = || trials.iter().filter(|trial| window(trial).is_some());
         let last = measured().next_back().is_some_and(|trial| trial.id.round + 1 == made);
-        Self { confidence, trim: plan.measure.trim, rule, spent: spent(stopped).filter(|_| last) }
+        Self {
+            confidence,
+            trim: plan.measure.trim,
+            rule,
+            sought: sought(plan),
+            spent: spent(stopped).filter(|_| last),
+        }
     }
 
     /// The estimate with Student's interval, or with the stop rule's interval under `measure: until`, since other metrics correlate with
     /// the rule's metric. With trimming, that of the trimmed mean.
     pub(crate) fn estimate(&self, values: &[f64]) -> Option<Estimate> {
         let confidence = self.confidence;
+        if let Some(sought) = self.sought {
+            return sought.mean(values);
+        }
         match (self.rule, self.trim) {
             (None, None) => stats::mean_t(values, confidence),
             (None, Some(share)) => stats::trimmed_mean(values, share, confidence),
@@ -42,7 +53,7 @@ impl Means {
 
     #[cfg(test)]
     pub(crate) fn plain(measure: &record::plan::Measure) -> Self {
-        Self { confidence: measure.confidence, trim: measure.trim, rule: None, spent: None }
+        Self { confidence: measure.confidence, trim: measure.trim, rule: None, sought: None, spent: None }
     }
 }
 
@@ -52,7 +63,14 @@ pub(crate) fn question(plan: &Plan) -> Option<Question> {
         Goal::Interval(width) => Question::Means(width),
         Goal::Ratios(width) => Question::Ratios(width),
         Goal::Told(margin) => Question::Told(margin),
+        Goal::Cheapest => return None,
     })
+}
+
+/// The conditions under which a run looked for the cheapest cell; `None` if it didn't.
+pub(crate) fn sought(plan: &Plan) -> Option<Sought> {
+    plan.measure.until.as_ref()?.cheapest_with()?;
+    Some(Sought { confidence: plan.measure.confidence, trim: plan.measure.trim })
 }
 
 /// The budget that ended a run.

@@ -77,6 +77,6 @@ pub(crate) enum By {
     Price,
 }
 
-fn wants(text: &str) -> Result<Wants, String> {
+pub(super) fn wants(text: &str) -> Result<Wants, String> {
     spec::wants(text).map(Wants)
 }

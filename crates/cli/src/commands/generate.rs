@@ -29,6 +29,7 @@ pub(crate) fn generate(folder: &Path) -> Result<Exit, Failure> {
     )?;
     write(&folder.join("schema/history.schema.json"), &report::history_schema().map_err(Failure::ours)?)?;
     write(&folder.join("schema/cost.schema.json"), &report::cost_schema().map_err(Failure::ours)?)?;
+    write(&folder.join("schema/prospect.schema.json"), &report::prospect_schema().map_err(Failure::ours)?)?;
     write(&folder.join("schema/choice.schema.json"), &report::choice_schema().map_err(Failure::ours)?)?;
     write(&folder.join("docs/cli.md"), &reference())?;
     Ok(Exit::Fine)

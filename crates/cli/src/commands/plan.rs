@@ -1,5 +1,6 @@
 //! `diskproof plan FILE`: what a run would do. Changes nothing.
 
+mod choose;
 mod forecast;
 pub(super) mod here;
 mod space;
@@ -23,7 +24,7 @@ use record::printable::Shown as _;
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
 use record::stack::Rebuild;
-use record::target::TargetKind;
+use record::target::{Target, TargetKind};
 use record::volume::{LimitChange, Limits, Volume, VolumeKind};
 use record::workload::{
     Ask, CacheStart, EngineKind, Layout, Options, RateProcess, SizeShare, SyncMode, Workload,
@@ -35,6 +36,9 @@ use std::time::Duration;
 
 pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure> {
     let plan = experiment::load(&args.experiment)?;
+    if args.choose {
+        return choose::choose(&plan, args, settings);
+    }
     let here = here::look(&plan, settings, args.here);
     if args.json {
         let text = serde_json::to_string_pretty(&document(&plan, &here)).map_err(Failure::ours)?;
@@ -104,7 +108,7 @@ fn view(plan: &Plan) -> PlanView {
     PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
-        volumes: [all_volumes(plan), under::remarks(plan)].concat(),
+        volumes: [all_volumes(plan), machines(plan), under::remarks(plan)].concat(),
         stacks: stacks(plan),
         provision: plan.provision.iter().map(|step| provision(plan, step)).collect(),
         building: building(plan),
@@ -131,6 +135,23 @@ fn view(plan: &Plan) -> PlanView {
         seed: plan.seed,
         forecast: forecast::view(plan),
     }
+}
+
+/// The machines that have a price, or limits for all their volumes together.
+fn machines(plan: &Plan) -> Vec<String> {
+    let told = |target: &Target| {
+        let price = plan.prices.machines.get(&target.name).map(|per_hour| {
+            format!("{} per month", money(per_hour * HOURS_PER_MONTH, plan.prices.currency.as_deref()))
+        });
+        let ceiling = target.ceiling.unwrap_or_default();
+        let iops = ceiling.iops.map(|iops| format!("{iops} IOPS"));
+        let bytes = ceiling.bytes_per_second.map(|bytes| format!("{}/s", Bytes(bytes)));
+        let limits: Vec<String> = iops.into_iter().chain(bytes).collect();
+        let limits = (!limits.is_empty()).then(|| format!("passes on {} in all", limits.join(" and ")));
+        let all: Vec<String> = price.into_iter().chain(limits).collect();
+        (!all.is_empty()).then(|| format!("machine {}: {}", target.name, all.join(", ")))
+    };
+    plan.targets.iter().filter_map(told).collect()
 }
 
 /// The volumes of all machines in sentences; if there are several machines, each sentence names its own.
@@ -542,7 +563,7 @@ mod tests {
         let said = ["a[0] to a[1]: emulated, 1 GiB, 80 read IOPS", "b: emulated, 1 GiB, unlimited"];
         assert_eq!(volumes(&all, &Prices::default()), said);
         let per_hour = all.iter().take(2).map(|volume| (volume.name.clone(), 0.01)).collect();
-        let prices = Prices { currency: Some("EUR".to_owned()), per_hour, list: None };
+        let prices = Prices { currency: Some("EUR".to_owned()), per_hour, ..Prices::default() };
         assert_eq!(volumes(&all, &prices), [&format!("{}, 7.30 EUR per month each", said[0]), said[1]]);
         let disk = Volume { name: "a[0]".to_owned(), kind: VolumeKind::Disk { id: "nvme-x".to_owned() } };
         let imitates = |volume: &Volume| imitates_what_is_sold(volume, &prices);

@@ -138,7 +138,7 @@ mod tests {
         let mut plan = plan();
         plan.cells[0].stack.name = "lvm-raid10-on-luks-with-a-writeback-cache".to_owned();
         plan.cells[0].workload.name = "randwrite-16k-depth-64".to_owned();
-        plan.measure.until = Some(Until { goal: Goal::Interval(0.05), of: None });
+        plan.measure.until = Some(Until::new(Goal::Interval(0.05), None));
         let mut tracker = Tracker::new(&plan, 17);
         let run = RunId("r".to_owned());
         tracker.take(&Event::RunStarted { run, trials: 12_000, forecast_seconds: 98_765.0 }, now);

@@ -107,6 +107,16 @@ impl Tracker {
             return None;
         };
         let round = format!("round {rounds} of at most {most_rounds}");
+        if self.asked == Some(Goal::Cheapest) {
+            let Some(next) = widest else { return Some(format!("{round}: the answer is known")) };
+            let plural = if *more_rounds == Some(1) { "" } else { "s" };
+            let more =
+                more_rounds.map(|more| format!("; about {more} more round{plural}")).unwrap_or_default();
+            let next = halved(self.name(&next.cell), columns);
+            return Some(format!(
+                "{round}: {open} of {asked} cells may still be the answer, {next} the cheapest{more}"
+            ));
+        }
         let Some(widest) = widest else { return Some(format!("{round}: all {asked} are as asked")) };
         let against =
             widest.against.as_ref().map(|other| format!(" against {}", halved(self.name(other), columns)));
@@ -120,7 +130,7 @@ impl Tracker {
         let goal = match self.asked {
             Some(Goal::Interval(x) | Goal::Ratios(x)) => format!(", asked ±{}", margin(x)),
             Some(Goal::Told(x)) => format!(", asked {}", margin(x)),
-            None => String::new(),
+            Some(Goal::Cheapest) | None => String::new(),
         };
         let others = if *open > 1 { format!(", and {} more", open - 1) } else { String::new() };
         let more = match more_rounds {
@@ -155,7 +165,7 @@ impl Tracker {
         let name = if unit.ends_with("/s") { String::new() } else { format!("{of} ") };
         let asked = match self.asked {
             Some(Goal::Interval(x)) => format!(", asked ±{}", margin(x)),
-            Some(Goal::Ratios(_) | Goal::Told(_)) | None => String::new(),
+            Some(Goal::Ratios(_) | Goal::Told(_) | Goal::Cheapest) | None => String::new(),
         };
         Some(format!("{name}{figure} after {trials} rounds{asked}"))
     }

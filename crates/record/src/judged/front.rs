@@ -21,7 +21,7 @@ pub struct FrontView {
     pub text: String,
 }
 
-/// One cell with its price. Prices are of all its volumes together.
+/// One cell with its price. Prices are of all its volumes together, and of its machine if that has one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FrontCell {
     /// The cell.
@@ -34,6 +34,12 @@ pub struct FrontCell {
     pub per_1000_iops: Option<PriceFigure>,
     /// Price per month and MB/s, of 1000² bytes; `None` where the cell has no bandwidth.
     pub per_mb_s: Option<PriceFigure>,
+    /// Price of one finished job: a copy of the corpus, by its duration; `None` where the workload is no job that ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_job: Option<PriceFigure>,
+    /// The limits within which a search (`find`) found the performance, e.g. `read_lat_p99 <= 10ms`; `None` for other cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     /// Its place.
     pub place: FrontPlace,
     /// The cell that costs no more and is shown to be better; `None` unless it is dominated.

@@ -4,7 +4,7 @@ use super::Ledger;
 use record::event::Event;
 use record::id::CellId;
 use record::metric::info;
-use stats::{Estimate, mean_t, trimmed_mean};
+use stats::{Estimate, Sought, mean_t, trimmed_mean};
 
 impl Ledger<'_> {
     /// The figure of a cell over its trials so far, with the interval that the result would show if the run ended now. `None` for a search,
@@ -29,6 +29,9 @@ impl Ledger<'_> {
 
     fn interval(&self, figures: &[f64]) -> Option<Estimate> {
         let measure = &self.plan.measure;
+        if self.wants().is_some() {
+            return Sought { confidence: measure.confidence, trim: measure.trim }.mean(figures);
+        }
         match (self.question, measure.trim) {
             (Some(question), trim) => question.rule(measure.confidence, 1)?.trimmed(trim).mean(figures, &[]),
             (None, Some(share)) => trimmed_mean(figures, share, measure.confidence),

@@ -70,6 +70,7 @@ impl Ledger<'_> {
         let (half_width, ratios) = match measure.until.as_ref()?.goal {
             Goal::Interval(x) => (x, false),
             Goal::Ratios(x) | Goal::Told(x) => (x / std::f64::consts::SQRT_2, true),
+            Goal::Cheapest => return None,
         };
         let seen: Vec<&Seen> =
             self.cells[place].trials.range(..record::pilot::ROUNDS).map(|(_, seen)| seen).collect();

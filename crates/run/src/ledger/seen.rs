@@ -15,6 +15,8 @@ pub(crate) struct Seen {
     pub(crate) measured: bool,
     /// The value of the metric that decides when to stop; `None` when the trial failed or doesn't have it.
     pub(crate) figure: Option<f64>,
+    /// The values of the metrics that a cell's limits are about, in the order of the limits.
+    pub(crate) wanted: Vec<Option<f64>>,
     /// The duration of all its steps.
     pub(crate) seconds: f64,
     /// The measured time.
@@ -38,6 +40,10 @@ impl Seen {
             measured: measured.is_some(),
             // The trials of a search have different levels, so their figures are no repetitions.
             figure: measured.filter(|_| cell.find().is_none()).and_then(|_| plan.figure(cell, record)),
+            wanted: measured
+                .filter(|_| cell.find().is_none())
+                .map(|_| plan.wanted(cell, record))
+                .unwrap_or_default(),
             seconds: record.steps.iter().map(|step| step.seconds).sum(),
             window_seconds: engine.map_or(0.0, |engine| engine.window.seconds()),
             laid_out_bytes: laid_out(cell, record),

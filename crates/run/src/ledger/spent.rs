@@ -47,9 +47,9 @@ impl Ledger<'_> {
         self.earlier_seconds + here
     }
 
-    /// The price of the volumes for this many seconds.
+    /// The price of the volumes and machines for this many seconds.
     fn cost(&self, seconds: f64) -> f64 {
-        self.plan.prices.per_hour.values().sum::<f64>() * seconds / 3600.0
+        self.plan.prices.total_per_hour() * seconds / 3600.0
     }
 
     fn written(&self) -> f64 {

@@ -1,5 +1,6 @@
 //! Checks of `measure` that need the cells: whether they have the metric, whether there is anything to compare, and the prices.
 
+use super::best;
 use crate::diagnostic::printable;
 use crate::problems::Problems;
 use crate::tree::{Node, find};
@@ -25,13 +26,14 @@ pub(crate) fn check(node: &Node, measure: &Measure, rest: &Rest<'_>, problems: &
 }
 
 fn prices(cost: &Node, rest: &Rest<'_>, problems: &mut Problems<'_>) {
-    if rest.prices.per_hour.is_empty() {
+    if rest.prices.is_empty() {
         problems
             .add(cost.span, "money can't be counted: no volume has a price")
             .help("say what each volume costs: `vol: { price: 8/month, ... }`");
         return;
     }
-    let volumes = rest.cells.iter().flat_map(|cell| &cell.stack.volumes).map(|volume| volume.name.as_str());
+    let unpriced = rest.cells.iter().filter(|cell| !rest.prices.machines.contains_key(&cell.target));
+    let volumes = unpriced.flat_map(|cell| &cell.stack.volumes).map(|volume| volume.name.as_str());
     let free: BTreeSet<&str> = volumes.filter(|name| !rest.prices.per_hour.contains_key(*name)).collect();
     if !free.is_empty() {
         let names = printable(&free.into_iter().collect::<Vec<_>>().join(", "), 100);
@@ -40,6 +42,10 @@ fn prices(cost: &Node, rest: &Rest<'_>, problems: &mut Problems<'_>) {
 }
 
 fn goal(node: &Node, until: &Until, rest: &Rest<'_>, problems: &mut Problems<'_>) {
+    if let Some(wants) = until.cheapest_with() {
+        let has = |cell: &Cell, of: &str| has(cell, of, rest.derived);
+        return best::check(node, wants, rest.cells, rest.prices, has, problems);
+    }
     let of = until.of.as_deref().unwrap_or("iops");
     let span = find(node, "of").unwrap_or(node).span;
     let having: Vec<&Cell> = rest.cells.iter().filter(|cell| has(cell, of, rest.derived)).collect();

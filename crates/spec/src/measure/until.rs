@@ -1,6 +1,6 @@
 //! `measure: { until: ... }`: the goal that ends a run.
 
-use super::{agreed, confidence, share};
+use super::{agreed, best, confidence, share};
 use crate::fields::Fields;
 use crate::problems::Problems;
 use crate::scope::Scope;
@@ -9,7 +9,7 @@ use crate::value;
 use crate::vocabulary::UNTIL;
 use record::plan::{Goal, Measure, Until};
 
-const GOALS: [&str; 3] = ["interval", "ratios", "told"];
+const GOALS: [&str; 4] = ["interval", "ratios", "told", "best"];
 
 /// Reads `until` into `measure`. The other keys of `measure` were read before.
 pub(super) fn read(
@@ -22,7 +22,9 @@ pub(super) fn read(
 ) -> Option<()> {
     let fields = Fields::open(node, &UNTIL, problems)?;
     let goal = goal(node, &fields, scope, problems);
-    let of = match fields.get("of") {
+    let range = own.get("trial").filter(|_| measure.max_trial_seconds.is_some());
+    let wants = best::wants(&fields, goal, range, metrics, scope, problems);
+    let of = match fields.get("of").filter(|_| goal != Some(Goal::Cheapest)) {
         Some(of) => Some(value::choice(of, metrics, scope, problems)?.to_owned()),
         None => None,
     };
@@ -31,20 +33,24 @@ pub(super) fn read(
         let said = own.get("confidence").map(|_| measure.confidence);
         measure.confidence = agreed("confidence", node, confidence, said, problems);
     }
-    let goal = goal?;
+    let (goal, wants) = (goal?, wants?);
     if let (Goal::Interval(interval), Some(node)) = (goal, fields.get("interval")) {
         measure.interval = Some(agreed("interval", node, interval, measure.interval, problems));
     }
-    measure.until = Some(Until { goal, of });
+    let of = of.or_else(|| wants.first().map(|want| want.of.clone()));
+    measure.until = Some(Until { goal, of, wants });
     Some(())
 }
 
 /// Reads the goal: exactly one.
 fn goal(node: &Node, fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Goal> {
-    const EXPECTED: &str =
-        "exactly one of `interval` (of every cell), `ratios` (between cells), `told` (which cell is better)";
+    const EXPECTED: &str = "exactly one of `interval` (of every cell), `ratios` (between cells), `told` (which cell is better), `best` (the cheapest)";
     let asked: Vec<&str> = GOALS.into_iter().filter(|goal| fields.get(goal).is_some()).collect();
     match asked.as_slice() {
+        ["best"] => {
+            value::choice(fields.get("best")?, &["price"], scope, problems)?;
+            Some(Goal::Cheapest)
+        }
         [one] => {
             let expected = "above 0%, at most 100%, e.g. `5%`";
             let wanted = share(fields.get(one)?, 0.0, 1.0, expected, scope, problems)?;

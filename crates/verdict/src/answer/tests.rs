@@ -221,7 +221,7 @@ fn a_run_under_a_stop_rule_is_answered_by_its_metric_and_level() {
     let cells = vec![cell("a", &rounds(1.0, 0.02, 6, 9)), cell("b", &rounds(0.99, 0.02, 6, 10))];
     let plain = judged(&cells);
     let looked = run_with(&cells, |plan| {
-        plan.measure.until = Some(Until { goal: Goal::Interval(0.05), of: Some("read_bw".to_owned()) });
+        plan.measure.until = Some(Until::new(Goal::Interval(0.05), Some("read_bw".to_owned())));
     });
     assert_eq!(only(&looked).metric, "read_bw");
     let width = |view: &RunView| {

@@ -74,6 +74,40 @@ fn a_price_has_the_interval_of_what_it_buys() {
     assert_eq!(only(&once).cells[0].per_1000_iops.unwrap().low, None, "one trial has no interval");
 }
 
+/// A job of 100 s on volumes for 7.30 a month, which is 0.01 an hour.
+#[test]
+fn a_job_has_the_price_of_its_duration() {
+    let job = |values: &[f64]| record::judged::Metric {
+        estimate: 100.0,
+        low: Some(90.0),
+        high: Some(110.0),
+        confidence: 0.95,
+        n: 3,
+        unit: "s".to_owned(),
+        values: values.to_vec(),
+        median: None,
+        trimmed: None,
+    };
+    let price = super::per_job(7.3, &job(&[100.0]));
+    assert!((price.estimate - 0.01 / 36.0).abs() < 1e-12, "{price:?}");
+    assert!(
+        (price.low.unwrap() - 0.009 / 36.0).abs() < 1e-12
+            && (price.high.unwrap() - 0.011 / 36.0).abs() < 1e-12
+    );
+}
+
+/// A machine for 14.60 a month with a volume for 7.30 on it, and one whose disk is part of it.
+#[test]
+fn a_machine_costs_beside_its_volumes_and_holds_those_without_a_price() {
+    let cells = [on("volume", &["a"], &[1000, 1010, 990]), on("disk", &["d"], &[900, 905, 890])];
+    let view = run_with(&cells, |plan| {
+        priced(plan);
+        plan.prices.machines = [("local".to_owned(), 0.02)].into();
+    });
+    let prices: Vec<f64> = only(&view).cells.iter().map(|one| one.per_month).collect();
+    assert!((prices[0] - 14.6).abs() < 1e-9 && (prices[1] - 21.9).abs() < 1e-9, "{prices:?}");
+}
+
 #[test]
 fn without_prices_there_is_no_front() {
     let cells = [on("small", &["a"], &[1000, 1010, 990])];

@@ -11,7 +11,6 @@ use record::plan::{Cell, Goal, Measure, Plan, Prices, Until};
 use record::stack::FsKind;
 use record::trial::{Outcome, StepTime, TrialRecord, TrialStep, Window};
 use record::workload::Rw;
-use std::collections::BTreeMap;
 
 const QUIET: [u64; 6] = [2000, 2020, 1980, 2010, 1990, 2000];
 const NOISY: [u64; 7] = [1600, 2400, 1900, 2100, 2200, 1800, 2000];
@@ -37,12 +36,12 @@ fn cell(name: &str, ios: &[u64]) -> (Cell, Vec<TrialRecord>) {
 fn plan(cells: &[(Cell, Vec<TrialRecord>)], goal: Option<Goal>) -> Plan {
     Plan {
         seed: 1,
-        prices: Prices { currency: Some("EUR".to_owned()), per_hour: BTreeMap::new(), list: None },
+        prices: Prices { currency: Some("EUR".to_owned()), ..Prices::default() },
         ..Plan::new(
             "test".to_owned(),
             cells.iter().map(|(c, _)| c.clone()).collect(),
             Measure {
-                until: goal.map(|goal| Until { goal, of: None }),
+                until: goal.map(|goal| Until::new(goal, None)),
                 max_seconds: Some(3600.0),
                 max_written_bytes: Some(10 << 30),
                 max_cost: Some(2.5),
@@ -176,7 +175,7 @@ fn a_cell_that_could_not_be_measured_is_open() {
 fn a_cell_without_the_figure_does_not_decide() {
     let cells = [cell("a", &QUIET), cell("b", &NOISY[..6])];
     let mut plan = plan(&cells, Some(FIVE));
-    plan.measure.until = Some(Until { goal: FIVE, of: Some("write_iops".to_owned()) });
+    plan.measure.until = Some(Until::new(FIVE, Some("write_iops".to_owned())));
     let mut with_writes = cells.clone();
     for trial in &mut with_writes[0].1 {
         let engine = trial.engine.as_mut().unwrap();

@@ -93,7 +93,18 @@ fn takes(takes: &Takes) -> report::Takes {
 
 fn until_in_words(until: &Until, measure: &Measure) -> String {
     let of = until.of.as_deref().unwrap_or("iops (bw from blocks of 128 KiB on)");
+    if let Some(wants) = until.cheapest_with() {
+        let wants: Vec<&str> = wants.iter().map(|want| want.written.as_str()).collect();
+        return format!(
+            "until one stack of each workload is shown to be the cheapest with {}, or none to keep that ({} % confidence); looked at after \
+             each round, the cheapest cells first",
+            wants.join(", "),
+            percent(measure.confidence)
+        );
+    }
     let goal = match until.goal {
+        // Said above.
+        Goal::Cheapest => String::new(),
         Goal::Interval(x) => format!("every cell's interval of {of} is within ±{} %", percent(x)),
         Goal::Ratios(x) => {
             format!("every ratio of {of} between cells of a workload is within ±{} %", percent(x))

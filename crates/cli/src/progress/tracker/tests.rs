@@ -81,7 +81,7 @@ fn trials_of_earlier_sittings_take_no_time_of_this_one() {
 fn a_round_is_reported_with_the_widest_interval_and_what_is_missing() {
     let now = Instant::now();
     let mut plan = plan();
-    plan.measure.until = Some(Until { goal: Goal::Interval(0.05), of: None });
+    plan.measure.until = Some(Until::new(Goal::Interval(0.05), None));
     let mut tracker = Tracker::new(&plan, 0);
     let widest = |cell: &str, against: Option<&str>, width| {
         let id = |id: &str| CellId(id.to_owned());
@@ -112,6 +112,16 @@ fn a_round_is_reported_with_the_widest_interval_and_what_is_missing() {
     assert!(narrow.contains(": ext4 r…ad-4k against xfs ra…ad-4k no interval"), "{narrow}");
     let done = event(None, 0, None);
     assert_eq!(tracker.reported(&done, None).as_deref(), Some("round 7 of at most 30: all 2 are as asked"));
+    plan.measure.until = Some(Until::new(Goal::Cheapest, None));
+    let tracker = Tracker::new(&plan, 0);
+    let hunting = event(widest("b", None, None), 2, Some(1));
+    assert_eq!(
+        tracker.reported(&hunting, None).as_deref(),
+        Some(
+            "round 7 of at most 30: 2 of 2 cells may still be the answer, ext4 randread-4k the cheapest; about 1 more round"
+        )
+    );
+    assert_eq!(tracker.reported(&done, None).as_deref(), Some("round 7 of at most 30: the answer is known"));
 }
 
 #[test]
@@ -130,13 +140,13 @@ fn a_cell_s_figure_so_far_is_told_beside_what_is_asked() {
     let told = |plan: &Plan, event: &Event| Tracker::new(plan, 0).estimated(event).unwrap();
     let iops = event("iops", "1/s", 1243.0, 75.3);
     assert_eq!(told(&plan, &iops), "1,240 IOPS ± 6.1 % after 3 rounds");
-    plan.measure.until = Some(Until { goal: Goal::Interval(0.05), of: None });
+    plan.measure.until = Some(Until::new(Goal::Interval(0.05), None));
     assert_eq!(told(&plan, &iops), "1,240 IOPS ± 6.1 % after 3 rounds, asked ±5 %");
     let latency = event("read_lat_p99", "us", 9_400.0, 200.0);
     assert_eq!(told(&plan, &latency), "read_lat_p99 9.4 ms ± 2.2 % after 3 rounds, asked ±5 %");
     let wild = event("bw", "B/s", 2e6, 1.9e6);
     assert_eq!(told(&plan, &wild), "too few rounds: 0.10 to 3.9 MB/s after 3 rounds, asked ±5 %");
-    plan.measure.until = Some(Until { goal: Goal::Ratios(0.05), of: None });
+    plan.measure.until = Some(Until::new(Goal::Ratios(0.05), None));
     assert_eq!(told(&plan, &iops), "1,240 IOPS ± 6.1 % after 3 rounds", "its own width isn't asked for");
 }
 
