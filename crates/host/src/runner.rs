@@ -78,7 +78,8 @@ fn run(cmd: &Invocation, cancel: Option<&AtomicBool>) -> Result<Output, CommandF
     conclude(cmd, argv.clone(), captured.map_err(spawn)?, status)
 }
 
-fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
+/// The command of an invocation, with pipes for its outputs.
+pub(crate) fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
     let mut command = Command::new(path);
     let keeps_environment = matches!(cmd.program, Program::User(_) | Program::Tool(Tool::Sudo | Tool::Ssh));
     if !keeps_environment {

@@ -6,6 +6,8 @@ use std::fmt;
 /// [`crate::Invocation::program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
+    /// Lists the hosts of an inventory.
+    AnsibleInventory,
     /// Runs playbooks.
     AnsiblePlaybook,
     /// Lists the mirrors of Debian packages.
@@ -98,7 +100,8 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 44] = [
+        Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,
         Self::Blkid,
@@ -148,6 +151,7 @@ impl Tool {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::AnsibleInventory => "ansible-inventory",
             Self::AnsiblePlaybook => "ansible-playbook",
             Self::AptGet => "apt-get",
             Self::Blkid => "blkid",
@@ -199,7 +203,7 @@ impl Tool {
     #[must_use]
     pub fn package(self) -> &'static str {
         match self {
-            Self::AnsiblePlaybook => "ansible-core",
+            Self::AnsibleInventory | Self::AnsiblePlaybook => "ansible-core",
             Self::AptGet => "apt",
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
@@ -252,10 +256,10 @@ impl Tool {
         )
     }
 
-    /// Whether it only provisions machines. Printing its version takes a second, so this is done only where it is used.
+    /// Whether it only provisions machines, or lists them. Printing its version takes a second, so this is done only where it is used.
     #[must_use]
     pub fn provisions(self) -> bool {
-        matches!(self, Self::AnsiblePlaybook | Self::Puppet)
+        matches!(self, Self::AnsibleInventory | Self::AnsiblePlaybook | Self::Puppet)
     }
 
     /// Returns the arguments that make it print its version.

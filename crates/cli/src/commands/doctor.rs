@@ -152,6 +152,7 @@ fn needed_for(tool: Tool) -> &'static str {
     match tool {
         Tool::Fio => "needed for `engine: fio` only",
         Tool::Bonnie => "needed for `engine: bonnie` only",
+        Tool::AnsibleInventory => "needed for inventories that only Ansible can read",
         Tool::AnsiblePlaybook => "needed for `provision: [{ ansible: ... }]` only",
         Tool::Puppet => "needed for `provision: [{ puppet: ... }]` only",
         Tool::Cp | Tool::Cpio | Tool::Rsync | Tool::Tar => "needed to compare `copier: native` with it only",
