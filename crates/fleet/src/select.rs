@@ -59,8 +59,7 @@ fn matches(machine: &Machine, pattern: &str) -> bool {
 
 /// Whether a name matches a pattern: `*` is any text, `?` one character, `[abc]`, `[a-c]` and `[!a]` one of a set, `[01:20]` a number
 /// of that width in that range.
-#[must_use]
-pub fn glob(pattern: &str, name: &str) -> bool {
+pub(crate) fn glob(pattern: &str, name: &str) -> bool {
     let mut chars = pattern.chars();
     match chars.next() {
         None => name.is_empty(),

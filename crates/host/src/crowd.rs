@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
