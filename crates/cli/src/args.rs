@@ -13,8 +13,8 @@ pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use import::Import;
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
 pub(crate) use machines::{
-    From, Machines, MachinesList, MachinesRun, MachinesShell, MachinesStatus, MachinesVerb, MachinesVerbArgs,
-    MachinesWake,
+    From, Machines, MachinesGet, MachinesList, MachinesMount, MachinesPut, MachinesRun, MachinesShell,
+    MachinesStatus, MachinesTunnel, MachinesVerb, MachinesVerbArgs, MachinesWake, MachinesWatch,
 };
 pub(crate) use money::{By, Choose, Cost};
 pub(crate) use report::Report;

@@ -57,7 +57,8 @@ impl Site {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = testkit::program(self.dir.join("diskproof"), &self.dir, &[&["machines"], args].concat());
+        let mut command =
+            testkit::program(self.dir.join("diskproof"), &self.dir, &[&["machines"], args].concat());
         command.env("DISKPROOF_SSH_CONFIG", &self.config).env("XDG_RUNTIME_DIR", &self.dir);
         command
     }
@@ -68,7 +69,10 @@ impl Site {
 
     /// Directories with sockets that are left.
     fn sockets(&self) -> Vec<String> {
-        let names = fs::read_dir(&self.dir).unwrap().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let names = fs::read_dir(&self.dir)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned());
         names.filter(|name| name.starts_with("diskproof-ssh-")).collect()
     }
 }
@@ -127,7 +131,10 @@ fn loop_status_shows_who_is_on_and_who_is_off_holds_nobody_up() {
     assert!(!fs::exists(site.dir.join("cache")).unwrap(), "nothing is copied for it");
     let table = text(&site.run(&["status", "@storage,closed"]).stdout);
     assert!(table.starts_with("machine  state") && table.contains("\nham0     on     "), "{table}");
-    assert!(table.contains("\nclosed   no ssh   connect to host") && table.contains("\n2 of 3 on: "), "{table}");
+    assert!(
+        table.contains("\nclosed   no ssh   connect to host") && table.contains("\n2 of 3 on: "),
+        "{table}"
+    );
 }
 
 #[test]
@@ -137,7 +144,8 @@ fn loop_leftovers_are_seen() {
     fs::write(site.dir.join("far/journal/20261121-201455-3f9a.jsonl"), "").unwrap();
     let all = lines(&site.run(&["status", "--json", "ham0"]).stdout);
     let journals = all[0]["facts"]["journals"].as_array().unwrap();
-    assert!(journals.contains(&"20261121-201455-3f9a".into()), "{journals:?}");
+    let run = journals.iter().find(|journal| journal["run"] == "20261121-201455-3f9a");
+    assert!(run.is_some_and(|run| run["unchanged_seconds"].is_u64()), "{journals:?}");
 }
 
 #[test]
@@ -154,12 +162,18 @@ fn loop_a_command_runs_everywhere_and_exit_codes_are_kept() {
     let script = "set -- $SSH_CONNECTION; echo $3; [ $3 = 127.0.0.1 ] || exit 7";
     let differ = site.run(&["run", "ham*", "-b", "--", "sh", "-c", script]);
     assert_eq!(text(&differ.stdout), "── ham0\n127.0.0.1\n── ham1\n127.0.0.2\n");
-    assert_eq!((differ.status.code(), text(&differ.stderr).as_str()), (Some(7), "diskproof: ham1: exit code 7\n"));
+    assert_eq!(
+        (differ.status.code(), text(&differ.stderr).as_str()),
+        (Some(7), "diskproof: ham1: exit code 7\n")
+    );
     let gone = site.run(&["run", "ham0", "closed", "--json", "--", "true"]);
     assert_eq!(gone.status.code(), Some(3));
     let all = lines(&gone.stdout);
     let closed = all.iter().find(|line| line["machine"] == "closed").unwrap();
-    assert!(closed["exit_code"].is_null() && closed["reason"].as_str().unwrap().contains("refused"), "{closed}");
+    assert!(
+        closed["exit_code"].is_null() && closed["reason"].as_str().unwrap().contains("refused"),
+        "{closed}"
+    );
     let ham0 = all.iter().find(|line| line["machine"] == "ham0").unwrap();
     assert_eq!(ham0["exit_code"], 0);
     let late = site.run(&["run", "ham0", "--timeout", "1s", "--", "sleep", "600"]);
@@ -169,7 +183,11 @@ fn loop_a_command_runs_everywhere_and_exit_codes_are_kept() {
     assert_eq!(text(&root.stdout), "ham0: 0\n");
     let nobody = site.run(&["run", "hma*", "--", "true"]);
     assert_eq!(nobody.status.code(), Some(2));
-    assert!(text(&nobody.stderr).contains("`hma*` selects no machine; machines: ham0"), "{}", text(&nobody.stderr));
+    assert!(
+        text(&nobody.stderr).contains("`hma*` selects no machine; machines: ham0"),
+        "{}",
+        text(&nobody.stderr)
+    );
 }
 
 #[test]
@@ -180,7 +198,13 @@ fn loop_diskproof_travels_once_and_over_one_connection() {
     let line = &lines(&first.stdout)[0];
     assert!(line["machine"] == "ham0" && line["answer"].is_array(), "{line}");
     assert_eq!(site.sshd.logins(), 1, "look, copy, look and run share it");
-    let copy = fs::read_dir(site.dir.join("cache/diskproof")).unwrap().flatten().next().unwrap().path().join("diskproof");
+    let copy = fs::read_dir(site.dir.join("cache/diskproof"))
+        .unwrap()
+        .flatten()
+        .next()
+        .unwrap()
+        .path()
+        .join("diskproof");
     let written = fs::metadata(&copy).unwrap().modified().unwrap();
     let undone = site.run(&["undo", "ham0"]);
     assert_eq!((undone.status.code(), text(&undone.stdout).as_str()), (Some(0), "── ham0\nnothing\n"));
@@ -193,7 +217,8 @@ fn loop_diskproof_travels_once_and_over_one_connection() {
 #[test]
 fn loop_watching_asks_over_the_same_connections_and_ends_with_its_process() {
     let Some(site) = Site::started("watch") else { return };
-    let mut watch = site.command(&["status", "@storage", "--json", "--watch=1s"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut watch =
+        site.command(&["status", "@storage", "--json", "--watch=1s"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut answers = BufReader::new(watch.stdout.take().unwrap()).lines();
     for _ in 0..6 {
         let line: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
@@ -201,11 +226,14 @@ fn loop_watching_asks_over_the_same_connections_and_ends_with_its_process() {
     }
     assert_eq!(site.sshd.logins(), 2, "three rounds, two machines");
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", watch.id())).unwrap();
-    let masters: Vec<PathBuf> = children.split_whitespace().map(|pid| PathBuf::from("/proc").join(pid)).collect();
+    let masters: Vec<PathBuf> =
+        children.split_whitespace().map(|pid| PathBuf::from("/proc").join(pid)).collect();
     assert!(masters.len() >= 2, "{children}");
     watch.kill().unwrap();
     watch.wait().unwrap();
-    wait_for("the shared connections to end with their owner", || !masters.iter().any(|master| master.exists()));
+    wait_for("the shared connections to end with their owner", || {
+        !masters.iter().any(|master| master.exists())
+    });
     assert_eq!(site.sockets().len(), 1, "killed, it could remove nothing");
     assert!(site.run(&["undo", "ham0"]).status.success());
     assert_eq!(site.sockets(), Vec::<String>::new(), "the next command does");
@@ -221,10 +249,18 @@ fn loop_a_machine_is_woken_and_waited_for() {
     fs::write(site.dir.join("list.yaml"), list).unwrap();
     let without = site.run(&["wake", "ham*", "--machines", "list.yaml"]);
     assert_eq!(without.status.code(), Some(2));
-    assert!(text(&without.stderr).contains("no hardware address is known of ham1"), "{}", text(&without.stderr));
+    assert!(
+        text(&without.stderr).contains("no hardware address is known of ham1"),
+        "{}",
+        text(&without.stderr)
+    );
     let never = site.run(&["wake", "ham0", "--machines", "list.yaml", "--broadcast", &to, "--timeout", "1s"]);
     assert_eq!(never.status.code(), Some(3));
-    assert!(text(&never.stderr).contains("not on after 1 s: ham0: connect to host"), "{}", text(&never.stderr));
+    assert!(
+        text(&never.stderr).contains("not on after 1 s: ham0: connect to host"),
+        "{}",
+        text(&never.stderr)
+    );
     let mut packet = [0; 200];
     assert_eq!(card.recv(&mut packet).unwrap(), 102);
     let mut wake = site.command(&["wake", "ham0", "--machines", "list.yaml", "--broadcast", &to]);
@@ -233,14 +269,20 @@ fn loop_a_machine_is_woken_and_waited_for() {
     assert_eq!(&packet[..12], [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x52, 0x54, 0, 0x12, 0x34, 0x56]);
     site.sshd.go_on();
     let woken = wake.wait_with_output().unwrap();
-    assert!(woken.status.success() && text(&woken.stdout).contains("\nham0 is on, after "), "{}", text(&woken.stdout));
+    assert!(
+        woken.status.success() && text(&woken.stdout).contains("\nham0 is on, after "),
+        "{}",
+        text(&woken.stdout)
+    );
 }
 
 #[test]
 fn loop_ansible_s_own_reading_of_an_inventory_is_ours() {
     let Some(site) = Site::started("ansible") else { return };
     let port = site.sshd.port();
-    let inventory = format!("[web]\n127.0.0.[3:5]\n[db]\nham[0:1]\n[all:vars]\nansible_port={port}\nansible_user=root\n[site:children]\nweb\ndb\n");
+    let inventory = format!(
+        "[web]\n127.0.0.[3:5]\n[db]\nham[0:1]\n[all:vars]\nansible_port={port}\nansible_user=root\n[site:children]\nweb\ndb\n"
+    );
     fs::write(site.dir.join("hosts"), inventory).unwrap();
     let on = lines(&site.run(&["status", "@site", "--machines", "hosts", "--json"]).stdout);
     assert!(on.len() == 5 && on.iter().all(|line| line["state"] == "on"), "{on:?}");
@@ -253,7 +295,8 @@ fn loop_ansible_s_own_reading_of_an_inventory_is_ours() {
         assert!(said.status.success(), "{}", text(&said.stderr));
         let mut all = lines(&said.stdout);
         for line in &mut all {
-            let mut groups: Vec<String> = line["groups"].as_array().unwrap().iter().map(|group| group.to_string()).collect();
+            let mut groups: Vec<String> =
+                line["groups"].as_array().unwrap().iter().map(|group| group.to_string()).collect();
             groups.sort();
             line["groups"] = groups.into();
             line["source"] = Value::Null;
@@ -262,4 +305,47 @@ fn loop_ansible_s_own_reading_of_an_inventory_is_ours() {
         all
     };
     assert_eq!(listed("hosts"), listed("ansible:hosts"));
+}
+
+#[test]
+fn loop_files_are_checked_continued_and_put_in_place_at_once() {
+    let Some(site) = Site::started("files") else { return };
+    let content: Vec<u8> =
+        (0..3_000_000_u32).map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
+    fs::write(site.dir.join("image"), &content).unwrap();
+    fs::create_dir(site.dir.join("there")).unwrap();
+    let there = site.dir.join("there/image");
+    let part = site.dir.join("there/image.diskproof-part");
+    let to = format!("ham0:{}", site.dir.join("there").to_string_lossy());
+    fs::write(&part, &content[..1_000_000]).unwrap();
+    let put = site.run(&["put", "image", &to]);
+    assert!(put.status.success(), "{}", text(&put.stderr));
+    assert!(text(&put.stdout).contains("1.907 MiB of it now"), "it goes on: {}", text(&put.stdout));
+    assert_eq!((fs::read(&there).unwrap() == content, part.exists()), (true, false));
+    assert_eq!(site.sshd.logins(), 1);
+    assert!(text(&site.run(&["put", "image", &to]).stdout).contains("it was there already"));
+    fs::write(&part, b"something else").unwrap();
+    fs::write(&there, b"old").unwrap();
+    assert!(site.run(&["put", "image", &to]).status.success());
+    assert!(fs::read(&there).unwrap() == content, "a part of another file isn't continued");
+    fs::write(site.dir.join("back.diskproof-part"), &content[..2_000_000]).unwrap();
+    let from = format!("ham1:{}", there.to_string_lossy());
+    let got = site.run(&["get", &from, "back"]);
+    assert!(
+        got.status.success() && text(&got.stdout).contains("of it now"),
+        "{}{}",
+        text(&got.stdout),
+        text(&got.stderr)
+    );
+    assert!(fs::read(site.dir.join("back")).unwrap() == content);
+    let both = site.run(&["get", &from.replace("ham1", "@storage"), "all"]);
+    assert!(both.status.success(), "{}", text(&both.stderr));
+    assert!(
+        ["ham0", "ham1"]
+            .iter()
+            .all(|name| fs::read(site.dir.join("all").join(name).join("image")).unwrap() == content)
+    );
+    let none = site.run(&["get", "ham0:/no/such/file", "x"]);
+    assert_eq!(none.status.code(), Some(3));
+    assert!(text(&none.stderr).contains("ham0: /no/such/file: no such file"), "{}", text(&none.stderr));
 }

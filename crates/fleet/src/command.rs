@@ -22,7 +22,8 @@ const COPY: Duration = Duration::from_secs(600);
 /// Becomes root by sudo unless the user is root already. The command follows as arguments.
 const AS_ROOT: &str = r#"if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n -- "$@"; fi"#;
 /// The same, but goes on as the user if sudo is missing or wants a password.
-const AS_ROOT_IF_POSSIBLE: &str = r#"if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then exec sudo -n -- "$@"; else exec "$@"; fi"#;
+const AS_ROOT_IF_POSSIBLE: &str =
+    r#"if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then exec sudo -n -- "$@"; else exec "$@"; fi"#;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -101,8 +102,10 @@ pub fn run(
     tell: &mut dyn FnMut(usize, CommandEvent),
     cancel: &AtomicBool,
 ) -> io::Result<bool> {
-    let copied = command.diskproof.then(|| Copied::of(Path::new(OWN))).transpose().map_err(io::Error::other)?;
-    let mut drive = if command.diskproof { Drive::shared(machines, reach)? } else { Drive::single(machines, reach) };
+    let copied =
+        command.diskproof.then(|| Copied::of(Path::new(OWN))).transpose().map_err(io::Error::other)?;
+    let mut drive =
+        if command.diskproof { Drive::shared(machines, reach)? } else { Drive::single(machines, reach) };
     let far = (0..machines.len()).map(|_| Far::default()).collect();
     let mut running = Running { command, copied, far, tell };
     drive.errand(0..machines.len(), Fanout { most: fanout, skips_silent: false }, &mut running, cancel)
@@ -147,7 +150,11 @@ impl Errand for Running<'_> {
             Done::Ended { ending, took } => (ending, took),
             Done::NotStarted(failure) => {
                 let reason = record::printable::chain(&failure);
-                self.ended(machine, Outcome::NotReached { state: MachineState::Unknown, reason }, Duration::ZERO);
+                self.ended(
+                    machine,
+                    Outcome::NotReached { state: MachineState::Unknown, reason },
+                    Duration::ZERO,
+                );
                 return None;
             }
         };

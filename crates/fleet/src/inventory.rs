@@ -99,7 +99,8 @@ impl Inventory {
     /// such a configuration has hosts that are nobody's to measure, so no glob selects them.
     #[must_use]
     pub fn candidates(&self, patterns: &[String]) -> Vec<Machine> {
-        let words: BTreeSet<&str> = patterns.iter().flat_map(|pattern| pattern.split(',')).map(str::trim).collect();
+        let words: BTreeSet<&str> =
+            patterns.iter().flat_map(|pattern| pattern.split(',')).map(str::trim).collect();
         let named = self.ssh_hosts.iter().filter(|host| words.contains(host.name.as_str()));
         self.machines.iter().chain(named).cloned().collect()
     }
@@ -128,7 +129,8 @@ fn list(path: &Path) -> Result<MachineList, InventoryError> {
 
 fn by_ansible(path: &Path) -> Result<MachineList, InventoryError> {
     let failed = |source| InventoryError::Ansible { path: path.to_owned(), source };
-    let absolute = std::path::absolute(path).map_err(|_| InventoryError::Missing { path: path.to_owned() })?;
+    let absolute =
+        std::path::absolute(path).map_err(|_| InventoryError::Missing { path: path.to_owned() })?;
     if !absolute.exists() {
         return Err(InventoryError::Missing { path: path.to_owned() });
     }
@@ -164,7 +166,10 @@ mod tests {
         let both = Sources { files: vec![usual, other], ..Sources::default() };
         let error = Inventory::read(&both).unwrap_err();
         assert!(matches!(&error, InventoryError::Twice { name, .. } if name == "ham1"), "{error}");
-        assert!(error.to_string().contains("machines.yaml:1") && error.to_string().contains("hosts:1"), "{error}");
+        assert!(
+            error.to_string().contains("machines.yaml:1") && error.to_string().contains("hosts:1"),
+            "{error}"
+        );
         let gone = Sources { files: vec![dir.path().join("gone")], ..Sources::default() };
         assert!(Inventory::read(&gone).unwrap_err().to_string().contains("no such list"));
     }

@@ -39,13 +39,19 @@ impl Links {
 
     /// The connection to a machine, through its master if there is one.
     pub(crate) fn ssh(&self, machine: &Machine, at: usize) -> Ssh {
-        self.with(machine, self.sockets.as_ref().map(|sockets| [("ControlMaster", "no".into()), ("ControlPath", sockets.socket(at).into_os_string())]))
+        self.with(
+            machine,
+            self.sockets.as_ref().map(|sockets| {
+                [("ControlMaster", "no".into()), ("ControlPath", sockets.socket(at).into_os_string())]
+            }),
+        )
     }
 
     /// The invocation that starts a machine's master.
     pub(crate) fn master(&self, machine: &Machine, at: usize) -> Option<Invocation> {
         let socket = self.sockets.as_ref()?.socket(at).into_os_string();
-        let options = [("ControlMaster", "yes".into()), ("ControlPersist", "no".into()), ("ControlPath", socket)];
+        let options =
+            [("ControlMaster", "yes".into()), ("ControlPersist", "no".into()), ("ControlPath", socket)];
         Some(self.with(machine, Some(options)).call(&READY))
     }
 
@@ -62,7 +68,7 @@ impl Links {
 }
 
 /// The options that an inventory says of a machine.
-fn of(machine: &Machine) -> Vec<OsString> {
+pub(crate) fn of(machine: &Machine) -> Vec<OsString> {
     let mut options: Vec<OsString> = Vec::new();
     if let Some(port) = machine.port {
         options.extend(["-p".into(), port.to_string().into()]);
@@ -88,15 +94,21 @@ mod tests {
     #[test]
     fn what_the_inventory_says_reaches_ssh_and_keys_of_hosts_are_checked() {
         let reach = Reach { ssh_config: Some("/c".into()), connect_seconds: 3 };
-        let machine = Machine { port: Some(2200), identity: Some("/k".into()), ..Machine::named("ham0", "x") };
+        let machine =
+            Machine { port: Some(2200), identity: Some("/k".into()), ..Machine::named("ham0", "x") };
         let words = |call: host::Invocation| call.argv().join(" ");
         let single = words(Links::single(&reach).ssh(&machine, 7).call(&["true"]));
-        assert!(single.starts_with("ssh -T -F /c") && single.ends_with("-p 2200 -i /k -- ham0 true"), "{single}");
+        assert!(
+            single.starts_with("ssh -T -F /c") && single.ends_with("-p 2200 -i /k -- ham0 true"),
+            "{single}"
+        );
         assert!(single.contains("ConnectTimeout=3") && single.contains("BatchMode=yes"), "{single}");
         let links = Links::shared(&reach).unwrap();
-        let (master, command) = (words(links.master(&machine, 7).unwrap()), words(links.ssh(&machine, 7).call(&["true"])));
+        let (master, command) =
+            (words(links.master(&machine, 7).unwrap()), words(links.ssh(&machine, 7).call(&["true"])));
         assert!(master.contains("ControlMaster=yes -o ControlPersist=no -o ControlPath="), "{master}");
-        let socket = |text: &str| text.split("ControlPath=").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+        let socket =
+            |text: &str| text.split("ControlPath=").nth(1).unwrap().split(' ').next().unwrap().to_owned();
         assert_eq!(socket(&master), socket(&command));
         assert!(socket(&master).len() < 90);
         for words in [&single, &master, &command] {

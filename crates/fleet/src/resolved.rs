@@ -24,7 +24,11 @@ pub struct Resolved {
 ///
 /// # Errors
 /// The kernel refuses to wait for programs.
-pub fn resolved(machines: &[Machine], reach: &Reach, cancel: &AtomicBool) -> io::Result<Vec<Option<Resolved>>> {
+pub fn resolved(
+    machines: &[Machine],
+    reach: &Reach,
+    cancel: &AtomicBool,
+) -> io::Result<Vec<Option<Resolved>>> {
     let mut asking = Asking { said: vec![Vec::new(); machines.len()], found: vec![None; machines.len()] };
     let fanout = Fanout { most: 16, skips_silent: false };
     Drive::single(machines, reach).errand(0..machines.len(), fanout, &mut asking, cancel)?;
@@ -48,7 +52,8 @@ impl Errand for Asking {
                     printable(line.unwrap_or_default()).into_owned()
                 };
                 if let Some(found) = self.found.get_mut(machine) {
-                    *found = Some(Resolved { user: value("user"), host: value("hostname"), port: value("port") });
+                    *found =
+                        Some(Resolved { user: value("user"), host: value("hostname"), port: value("port") });
                 }
             }
             Some(_) => {}

@@ -57,7 +57,9 @@ impl Drop for RuntimeDir {
 fn is_own(dir: &Path) -> bool {
     // ssh replaces `%` in the path of a socket.
     let short = dir.as_os_str().len() + PREFIX.len() < LONGEST && !dir.as_os_str().as_bytes().contains(&b'%');
-    let own = |about: std::fs::Metadata| about.is_dir() && about.uid() == geteuid().as_raw() && about.mode() & 0o022 == 0;
+    let own = |about: std::fs::Metadata| {
+        about.is_dir() && about.uid() == geteuid().as_raw() && about.mode() & 0o022 == 0
+    };
     dir.is_absolute() && short && std::fs::symlink_metadata(dir).is_ok_and(own)
 }
 
@@ -66,7 +68,8 @@ fn sweep(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')).map(|(pid, _)| pid);
-        let gone = process.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists());
+        let gone =
+            process.is_some_and(|pid| pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists());
         let own = || entry.metadata().is_ok_and(|about| about.is_dir() && about.uid() == geteuid().as_raw());
         if gone && own() {
             let _ = std::fs::remove_dir_all(entry.path());

@@ -89,7 +89,9 @@ fn in_brackets(inner: &str, rest: &str, name: &str) -> bool {
             let text = &name[..width];
             let padded = first.starts_with('0') && first.len() > 1;
             let width_fits = if padded { width >= first.len() } else { width == 1 || !text.starts_with('0') };
-            width_fits && text.parse::<u64>().is_ok_and(|n| (a..=b).contains(&n)) && glob(rest, &name[width..])
+            width_fits
+                && text.parse::<u64>().is_ok_and(|n| (a..=b).contains(&n))
+                && glob(rest, &name[width..])
         };
         return (1..=digits).any(fits);
     }
@@ -183,7 +185,8 @@ mod tests {
         ];
         let names = |patterns: &[&str]| {
             let patterns: Vec<String> = patterns.iter().map(|text| (*text).to_owned()).collect();
-            select(&all, &patterns).map(|found| found.iter().map(|m| m.name.clone()).collect::<Vec<_>>().join(" "))
+            select(&all, &patterns)
+                .map(|found| found.iter().map(|m| m.name.clone()).collect::<Vec<_>>().join(" "))
         };
         for (patterns, expected) in [
             (&[][..], "ham0 ham1 nas"),

@@ -48,7 +48,8 @@ fn included(word: &str, base: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         (Some(rest), Some(home)) => home.join(rest),
         _ => base.join(word),
     };
-    let (Some(dir), Some(pattern)) = (path.parent(), path.file_name().map(|name| name.to_string_lossy())) else {
+    let (Some(dir), Some(pattern)) = (path.parent(), path.file_name().map(|name| name.to_string_lossy()))
+    else {
         return Vec::new();
     };
     if !pattern.contains(['*', '?', '[']) {

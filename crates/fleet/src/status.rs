@@ -73,7 +73,9 @@ impl Errand for Asking<'_> {
             let call = ssh.call(&["sh", "-c", facts::SCRIPT]).timeout(PATIENCE);
             return Some(Task { call, input: Input::None });
         };
-        let (Some(about), Some(answer)) = (self.machines.get(machine), self.answers.get_mut(machine)) else { return None };
+        let (Some(about), Some(answer)) = (self.machines.get(machine), self.answers.get_mut(machine)) else {
+            return None;
+        };
         let answer = std::mem::take(answer);
         (self.tell)(machine, status(&about.name, &done, &answer));
         None
@@ -122,7 +124,9 @@ fn status(name: &str, done: &Done, answer: &Answer) -> MachineStatus {
             let words = last_words(&said);
             status.state = state(ending, &words);
             status.reason = Some(match status.state {
-                MachineState::On => format!("its answer has another form; does a login script there print something? {words}"),
+                MachineState::On => {
+                    format!("its answer has another form; does a login script there print something? {words}")
+                }
                 _ => words,
             });
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use thiserror::Error;
 
 /// The port that the packet is sent to; network cards look at the content only.
-pub const PORT: u16 = 9;
+const PORT: u16 = 9;
 
 /// No packet could be sent.
 #[derive(Debug, Error)]
@@ -25,7 +25,8 @@ pub struct WakeError {
 /// It could be sent nowhere.
 pub fn wake(mac: Mac, to: Option<SocketAddrV4>) -> Result<Vec<SocketAddrV4>, WakeError> {
     let table = std::fs::read_to_string(Path::new("/proc/net/route")).unwrap_or_default();
-    let all = || networks(&table).into_iter().chain([Ipv4Addr::BROADCAST]).map(|to| SocketAddrV4::new(to, PORT));
+    let all =
+        || networks(&table).into_iter().chain([Ipv4Addr::BROADCAST]).map(|to| SocketAddrV4::new(to, PORT));
     let targets: Vec<SocketAddrV4> = to.map_or_else(|| all().collect(), |to| vec![to]);
     let packet = packet(mac);
     let mut sent = Vec::new();

@@ -237,7 +237,8 @@ impl Member {
     fn of(mut child: Child, held: Option<ChildStdin>, limit: Option<Duration>) -> io::Result<Self> {
         let ready = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
         let outputs = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
-        let set = outputs.iter().flatten().try_for_each(|fd| fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK));
+        let set =
+            outputs.iter().flatten().try_for_each(|fd| fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK));
         let began = Instant::now();
         let deadline = limit.and_then(|limit| began.checked_add(limit));
         match ready.and_then(|ended| set.map(|()| ended)) {
@@ -302,10 +303,14 @@ mod tests {
     #[test]
     fn outputs_statuses_and_signals_come_from_each() {
         let mut crowd = Crowd::default();
-        let ids = ["echo a; echo b >&2; exit 3", "kill -9 $$", "true"].map(|script| crowd.start(&shell(script), Input::None).unwrap());
+        let ids = ["echo a; echo b >&2; exit 3", "kill -9 $$", "true"]
+            .map(|script| crowd.start(&shell(script), Input::None).unwrap());
         let (printed, mut ended) = all(&mut crowd);
         ended.sort_by_key(|(id, _)| *id);
-        assert_eq!(ended, [(ids[0], Ending::Status(3)), (ids[1], Ending::Signal(9)), (ids[2], Ending::Status(0))]);
+        assert_eq!(
+            ended,
+            [(ids[0], Ending::Status(3)), (ids[1], Ending::Signal(9)), (ids[2], Ending::Status(0))]
+        );
         assert!(printed.contains(&(ids[0], Stream::Out, "a\n".to_owned())), "{printed:?}");
         assert!(printed.contains(&(ids[0], Stream::Err, "b\n".to_owned())), "{printed:?}");
     }

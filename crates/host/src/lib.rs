@@ -19,7 +19,7 @@ pub use failure::CommandFailure;
 pub use invocation::{Invocation, Program};
 pub use resolve::{DIRECTORIES, find, resolve};
 pub use runner::{LocalRunner, Output, Runner, STARTED_BY};
-pub use ssh::{Copied, Installed, Ssh, SshError, last_words};
+pub use ssh::{Copied, Installed, Ssh, SshError, last_words, sha256};
 pub use state_file::{StateAccess, Untrusted, open_regular, open_trusted, read_trusted, untrusted_by};
 pub use tool::Tool;
 pub use trusted_dir::{TrustError, TrustedDir, only_ours_down_to, only_ours_in};

@@ -9,7 +9,7 @@ use record::printable::{Shown as _, printable};
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
@@ -284,8 +284,8 @@ impl Copied {
     /// # Errors
     /// The program can't be read.
     pub fn of(program: &Path) -> Result<Self, SshError> {
-        let bytes = std::fs::read(program).map_err(|source| SshError::own(program, source))?;
-        Ok(Self { digest: hex(&Sha256::digest(&bytes)) })
+        let digest = std::fs::File::open(program).and_then(|file| sha256(file, u64::MAX));
+        Ok(Self { digest: digest.map_err(|source| SshError::own(program, source))?.0 })
     }
 
     /// The command that looks for the copy there. [`Ssh::read`] reads its answer.
@@ -298,6 +298,22 @@ impl Copied {
     #[must_use]
     pub fn take(&self) -> [&str; 4] {
         ["sh", "-c", TAKE, &self.digest]
+    }
+}
+
+/// Reads at most `most` bytes, and returns their SHA-256 in hexadecimal and their number.
+///
+/// # Errors
+/// They can't be read.
+pub fn sha256(from: impl io::Read, most: u64) -> io::Result<(String, u64)> {
+    let (mut from, mut digest, mut buffer, mut bytes) = (from.take(most), Sha256::new(), vec![0; 1 << 18], 0);
+    loop {
+        let read = from.read(&mut buffer)?;
+        if read == 0 {
+            return Ok((hex(&digest.finalize()), bytes));
+        }
+        digest.update(&buffer[..read]);
+        bytes += read as u64;
     }
 }
 

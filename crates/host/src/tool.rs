@@ -30,6 +30,8 @@ pub enum Tool {
     Exportfs,
     /// Load generator.
     Fio,
+    /// Unmounts what sshfs mounts.
+    Fusermount,
     /// Looks up the addresses of names.
     Getent,
     /// Loop devices.
@@ -74,6 +76,8 @@ pub enum Tool {
     SshKeygen,
     /// Copies files.
     Rsync,
+    /// Mounts directories of other machines.
+    Sshfs,
     /// Runs the agent process as root.
     Sudo,
     /// Services and their states.
@@ -100,7 +104,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 46] = [
         Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,
@@ -113,6 +117,7 @@ impl Tool {
         Self::Cpio,
         Self::Exportfs,
         Self::Fio,
+        Self::Fusermount,
         Self::Getent,
         Self::Losetup,
         Self::Lsblk,
@@ -134,6 +139,7 @@ impl Tool {
         Self::Setpriv,
         Self::Ssh,
         Self::SshKeygen,
+        Self::Sshfs,
         Self::Rsync,
         Self::Sudo,
         Self::Systemctl,
@@ -166,6 +172,7 @@ impl Tool {
             Self::ThinCheck => "thin_check",
             Self::Exportfs => "exportfs",
             Self::Fio => "fio",
+            Self::Fusermount => "fusermount3",
             Self::Getent => "getent",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
@@ -187,6 +194,7 @@ impl Tool {
             Self::Setpriv => "setpriv",
             Self::Ssh => "ssh",
             Self::SshKeygen => "ssh-keygen",
+            Self::Sshfs => "sshfs",
             Self::Sudo => "sudo",
             Self::Systemctl => "systemctl",
             Self::Udevadm => "udevadm",
@@ -219,6 +227,7 @@ impl Tool {
             Self::MountNfs => "nfs-common",
             Self::Systemctl => "systemd",
             Self::Fio => "fio",
+            Self::Fusermount => "fuse3",
             Self::Getent => "libc-bin",
             Self::MakeBcache => "bcache-tools",
             Self::Lvm => "lvm2",
@@ -232,6 +241,7 @@ impl Tool {
             Self::QemuImg => "qemu-utils",
             Self::QemuSystem => "qemu-system-x86",
             Self::Scp | Self::Ssh | Self::SshKeygen => "openssh-client",
+            Self::Sshfs => "sshfs",
             Self::Sudo => "sudo",
             Self::Udevadm => "udev",
             Self::Zfs | Self::Zpool => "zfsutils-linux",
@@ -245,6 +255,7 @@ impl Tool {
         matches!(
             self,
             Self::AptGet
+                | Self::Fusermount
                 | Self::Getent
                 | Self::Mmdebstrap
                 | Self::QemuImg
@@ -252,6 +263,7 @@ impl Tool {
                 | Self::Scp
                 | Self::Setpriv
                 | Self::SshKeygen
+                | Self::Sshfs
                 | Self::Unshare
         )
     }

@@ -165,8 +165,8 @@ pub struct MachineFacts {
     pub disks: Option<Vec<DiskSeen>>,
     /// Guests of its libvirt; `None`: it has no `virsh`, or libvirt doesn't answer.
     pub guests: Option<Vec<GuestSeen>>,
-    /// Journals of diskproof runs; `None`: they can't be seen without root.
-    pub journals: Option<Vec<String>>,
+    /// Journals of diskproof's runs: of runs that go on, and of those that were killed. `None`: they can't be seen without root.
+    pub journals: Option<Vec<JournalSeen>>,
 }
 
 impl MachineFacts {
@@ -186,6 +186,15 @@ pub struct DiskSeen {
     pub size_bytes: u64,
     /// Whether it has no partition, no holder, no mount and no swap. Its content isn't read: `devices` tells whether it is free.
     pub unused: bool,
+}
+
+/// The journal of a run. It changes with every stack that the run builds or takes down, and goes when all is undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalSeen {
+    /// The run.
+    pub run: String,
+    /// For how long it has not changed, in seconds.
+    pub unchanged_seconds: Option<u64>,
 }
 
 /// A guest, as libvirt shows it.
@@ -211,7 +220,14 @@ mod tests {
         assert_eq!(Mac::parse("52:54:00:12:ab:ff"), Some(mac));
         assert_eq!(Mac::parse("52-54-00-12-AB-FF"), Some(mac));
         assert_eq!(mac.to_string(), "52:54:00:12:ab:ff");
-        for wrong in ["", "52:54:00:12:ab", "52:54:00:12:ab:f", "52:54:00:12:ab:fg", "52:54:00:12:ab:ff:00", "+2:54:00:12:ab:ff"] {
+        for wrong in [
+            "",
+            "52:54:00:12:ab",
+            "52:54:00:12:ab:f",
+            "52:54:00:12:ab:fg",
+            "52:54:00:12:ab:ff:00",
+            "+2:54:00:12:ab:ff",
+        ] {
             assert_eq!(Mac::parse(wrong), None, "{wrong}");
         }
     }

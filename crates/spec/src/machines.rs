@@ -59,7 +59,9 @@ fn of_text(name: &str, text: &str, form: Form) -> Result<MachineList, LoadError>
     let mut problems = Problems::new(&source);
     let machines = match form {
         Form::Ini => ini::read(&source, &mut problems),
-        Form::List => tree::parse(text, &mut problems).map(|root| ansible::list(&root, &source, &mut problems)),
+        Form::List => {
+            tree::parse(text, &mut problems).map(|root| ansible::list(&root, &source, &mut problems))
+        }
         Form::Yaml => tree::parse(text, &mut problems).map(|root| {
             if find(&root, "machines").is_some() || find(&root, "currency").is_some() {
                 own::read(&root, &source, &mut problems)

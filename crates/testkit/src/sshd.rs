@@ -74,7 +74,11 @@ impl Sshd {
         self.child = Some(started.unwrap_or_else(|error| panic!("sshd: {error}")));
         let until = Instant::now() + Duration::from_secs(60);
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(Instant::now() < until, "sshd doesn't listen: see {}/sshd.log", self.dir.to_string_lossy());
+            assert!(
+                Instant::now() < until,
+                "sshd doesn't listen: see {}/sshd.log",
+                self.dir.to_string_lossy()
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -2,22 +2,17 @@
 
 mod list;
 mod run;
+mod selection;
 mod shell;
 mod status;
+mod transfer;
+mod tunnel;
 mod wake;
+mod watch;
 
-use crate::args::{From, Machines, MachinesVerb};
+use crate::args::{Machines, MachinesVerb};
 use crate::exit::{Exit, Failure};
-use crate::output;
 use crate::settings::Settings;
-use fleet::{Inventory, InventoryError, NoneSelected, Reach, Sources};
-use record::machine::Machine;
-use std::path::PathBuf;
-
-/// Time limit of a connection, in seconds: a machine that is off is shown off after it.
-const CONNECT_SECONDS: u32 = 3;
-/// Time limit of a connection for a command, in seconds: a machine under load may take long.
-const PATIENT_SECONDS: u32 = 10;
 
 /// Runs one command of `machines`.
 pub(crate) fn machines(args: &Machines, settings: &Settings) -> Result<Exit, Failure> {
@@ -31,50 +26,10 @@ pub(crate) fn machines(args: &Machines, settings: &Settings) -> Result<Exit, Fai
         MachinesVerb::Undo(args) => run::verb("undo", args, from, settings),
         MachinesVerb::Wake(args) => wake::wake(args, from, settings),
         MachinesVerb::Shell(args) => shell::shell(args, from, settings),
+        MachinesVerb::Get(args) => transfer::get(args, from, settings),
+        MachinesVerb::Put(args) => transfer::put(args, from, settings),
+        MachinesVerb::Tunnel(args) => tunnel::tunnel(args, from, settings),
+        MachinesVerb::Mount(args) => tunnel::mount(args, from, settings),
+        MachinesVerb::Watch(args) => watch::watch(args, from, settings),
     }
-}
-
-/// Reads the inventory, and prints its notes.
-fn inventory(from: &From, settings: &Settings) -> Result<Inventory, Failure> {
-    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = variable("HOME");
-    let config = variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
-    let sources = Sources {
-        files: from.files.clone(),
-        usual: config.map(|config| config.join("diskproof/machines.yaml")),
-        ssh_config: settings.ssh_config.value.clone(),
-        home,
-    };
-    let inventory = Inventory::read(&sources).map_err(|error| match error {
-        InventoryError::File(error) => Failure::diagnostics(error),
-        error @ InventoryError::Ansible { .. } => Failure::machine(error),
-        error => Failure::input(error),
-    })?;
-    inventory.notes.iter().for_each(|note| output::aside(&format!("note: {note}")));
-    Ok(inventory)
-}
-
-/// Returns the machines that patterns select.
-fn chosen(patterns: &[String], from: &From, settings: &Settings) -> Result<Vec<Machine>, Failure> {
-    let inventory = inventory(from, settings)?;
-    let candidates = inventory.candidates(patterns);
-    if candidates.is_empty() && patterns.is_empty() {
-        return Err(Failure::input(
-            "there is no inventory: write ~/.config/diskproof/machines.yaml, name one by --machines, or name a host of ~/.ssh/config",
-        ));
-    }
-    select(&candidates, patterns)
-}
-
-fn select(candidates: &[Machine], patterns: &[String]) -> Result<Vec<Machine>, Failure> {
-    let found = fleet::select(candidates, patterns).map_err(|error: NoneSelected| Failure::input(error))?;
-    Ok(found.into_iter().cloned().collect())
-}
-
-fn reach(settings: &Settings, connect_seconds: u32) -> Reach {
-    Reach { ssh_config: settings.ssh_config.value.clone(), connect_seconds }
-}
-
-fn cant_wait(error: std::io::Error) -> Failure {
-    Failure::machine(error)
 }

@@ -1,6 +1,6 @@
 //! The script that a machine runs, and the reader of its answer.
 
-use record::machine::{DiskSeen, GuestSeen, MachineFacts};
+use record::machine::{DiskSeen, GuestSeen, JournalSeen, MachineFacts};
 use record::printable::printable;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ echo @partitions /sys/block/*/*/partition
 echo @holders /sys/block/*/holders/*
 for d in "${DISKPROOF_STATE:-/var/lib/diskproof}" "${XDG_STATE_HOME:-$HOME/.local/state}/diskproof"; do
 if [ -d "$d" ] && ! [ -x "$d" ]; then echo @hidden "$d"; elif [ -d "$d/journal" ] && ! [ -r "$d/journal" ]; then echo @hidden "$d"
-else echo @journals "$d"/journal/*.jsonl; fi; done
+else set -- "$d"/journal/*.jsonl; echo @journals "$@"; if [ -e "$1" ]; then date "+@now %s"; stat -c "@changed %Y %n" "$@"; fi; fi; done
 grep -s . /proc/loadavg /proc/meminfo /proc/uptime /proc/swaps /proc/self/mountinfo /proc/partitions /proc/sys/kernel/osrelease \
 /proc/sys/kernel/random/boot_id /sys/devices/system/cpu/online
 if command -v virsh >/dev/null; then echo @virsh
@@ -116,12 +116,19 @@ fn load(line: &str) -> Option<[f64; 3]> {
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
 
-fn journals(answer: &Answer<'_>) -> Option<Vec<String>> {
+fn journals(answer: &Answer<'_>) -> Option<Vec<JournalSeen>> {
     if answer.marks.contains_key("@hidden") {
         return None;
     }
-    let name = |path: &str| path.rsplit('/').next().and_then(|name| name.strip_suffix(".jsonl")).map(|name| printable(name).into_owned());
-    Some(answer.paths("@journals")?.filter_map(name).collect())
+    let now = answer.marks.get("@now").and_then(|words| words.first()?.parse::<u64>().ok());
+    let changed: Vec<&str> = answer.paths("@changed").into_iter().flatten().collect();
+    let journal = |path: &str| {
+        let run = path.rsplit('/').next()?.strip_suffix(".jsonl")?;
+        let at = changed.windows(2).find(|pair| pair[1] == path).and_then(|pair| pair[0].parse::<u64>().ok());
+        let unchanged_seconds = now.zip(at).map(|(now, at)| now.saturating_sub(at));
+        Some(JournalSeen { run: printable(run).into_owned(), unchanged_seconds })
+    };
+    Some(answer.paths("@journals")?.filter_map(journal).collect())
 }
 
 fn disks(answer: &Answer<'_>) -> Option<Vec<DiskSeen>> {
@@ -132,7 +139,8 @@ fn disks(answer: &Answer<'_>) -> Option<Vec<DiskSeen>> {
     let table = partitions(answer);
     for line in answer.lines("/proc/self/mountinfo") {
         let device = line.split(' ').nth(2).unwrap_or_default();
-        let source = line.split_once(" - ").and_then(|(_, right)| right.split(' ').nth(1)).unwrap_or_default();
+        let source =
+            line.split_once(" - ").and_then(|(_, right)| right.split(' ').nth(1)).unwrap_or_default();
         used.extend(table.iter().filter(|(_, row)| row.device == device).map(|(name, _)| (*name).to_owned()));
         used.extend(source.strip_prefix("/dev/").map(str::to_owned));
     }
@@ -140,7 +148,10 @@ fn disks(answer: &Answer<'_>) -> Option<Vec<DiskSeen>> {
     used.extend(swaps.filter_map(|path| path.strip_prefix("/dev/")).map(str::to_owned));
     let mut disks = Vec::new();
     for name in names.iter().filter(|name| !NO_DISKS.iter().any(|prefix| name.starts_with(prefix))) {
-        let Some(size_bytes) = table.get(name.as_str()).map(|row| row.bytes).filter(|bytes| *bytes > 0) else { continue };
+        let Some(size_bytes) = table.get(name.as_str()).map(|row| row.bytes).filter(|bytes| *bytes > 0)
+        else {
+            continue;
+        };
         disks.push(DiskSeen { name: printable(name).into_owned(), size_bytes, unused: !used.contains(name) });
     }
     Some(disks)
@@ -168,14 +179,21 @@ fn guests(lines: &[&str]) -> Vec<GuestSeen> {
     let mut guests: Vec<GuestSeen> = Vec::new();
     for line in lines.iter().map(|line| line.trim()) {
         if let Some(name) = line.strip_prefix("Domain: '").and_then(|rest| rest.strip_suffix('\'')) {
-            guests.push(GuestSeen { name: printable(name).into_owned(), on: false, cpus: None, memory_bytes: None });
+            guests.push(GuestSeen {
+                name: printable(name).into_owned(),
+                on: false,
+                cpus: None,
+                memory_bytes: None,
+            });
             continue;
         }
         let (Some(guest), Some((key, value))) = (guests.last_mut(), line.split_once('=')) else { continue };
         match key {
             // Running, blocked, paused and shutting down; all others hold no memory.
             "state.state" => guest.on = matches!(value, "1" | "2" | "3" | "4"),
-            "balloon.current" => guest.memory_bytes = value.parse::<u64>().ok().and_then(|kib| kib.checked_mul(1024)),
+            "balloon.current" => {
+                guest.memory_bytes = value.parse::<u64>().ok().and_then(|kib| kib.checked_mul(1024))
+            }
             "vcpu.current" => guest.cpus = value.parse().ok(),
             _ => {}
         }
@@ -195,6 +213,8 @@ Welcome to ham0
 @partitions /sys/block/sda/sda1/partition /sys/block/sda/sda2/partition
 @holders /sys/block/sdb/holders/dm-0
 @journals /var/lib/diskproof/journal/20261121-201455-3f9a.jsonl
+@now 1700000600
+@changed 1700000000 /var/lib/diskproof/journal/20261121-201455-3f9a.jsonl
 @journals /root/.local/state/diskproof/journal/*.jsonl
 /proc/loadavg:0.52 0.48 0.40 2/300 12345
 /proc/meminfo:MemTotal:       65000000 kB
@@ -233,13 +253,18 @@ Domain: 'old: it'
     fn an_answer_has_what_the_table_shows() {
         let (facts, lacks) = read(ANSWER).unwrap();
         assert_eq!(lacks, None);
-        assert_eq!((facts.cpus, facts.load, facts.uptime_seconds), (Some(8), Some([0.52, 0.48, 0.40]), Some(3600.5)));
+        assert_eq!(
+            (facts.cpus, facts.load, facts.uptime_seconds),
+            (Some(8), Some([0.52, 0.48, 0.40]), Some(3600.5))
+        );
         assert_eq!((facts.memory_bytes, facts.used_bytes()), (Some(65_000_000 << 10), Some(5_000_000 << 10)));
         let disks = facts.disks.unwrap();
         let unused: Vec<(&str, bool)> = disks.iter().map(|disk| (disk.name.as_str(), disk.unused)).collect();
         let expected = [("nvme0n1", true), ("sda", false), ("sdb", false), ("sdc", false), ("sdd", false)];
         assert_eq!(unused, expected, "partitions, a holder, a mount by number, a swap");
-        assert_eq!(facts.journals.unwrap(), ["20261121-201455-3f9a"]);
+        let journals = facts.journals.unwrap();
+        assert_eq!((journals.len(), journals[0].run.as_str()), (1, "20261121-201455-3f9a"));
+        assert_eq!(journals[0].unchanged_seconds, Some(600));
         let guests = facts.guests.unwrap();
         assert_eq!((guests[0].name.as_str(), guests[0].on, guests[0].cpus), ("mail", true, Some(2)));
         assert_eq!((guests[1].name.as_str(), guests[1].on), ("old: it", false));
@@ -258,10 +283,13 @@ Domain: 'old: it'
 
     #[test]
     fn the_script_runs_in_a_shell_here() {
-        let said = LocalRunner.run(&Invocation::program("sh").args(["-c", SCRIPT]).env("HOME", "/nowhere")).unwrap();
+        let said =
+            LocalRunner.run(&Invocation::program("sh").args(["-c", SCRIPT]).env("HOME", "/nowhere")).unwrap();
         assert_eq!(said.stderr, "");
         let (facts, _) = read(&said.stdout).unwrap();
-        assert!(facts.cpus.is_some_and(|cpus| cpus > 0) && facts.used_bytes().is_some() && facts.disks.is_some());
+        assert!(
+            facts.cpus.is_some_and(|cpus| cpus > 0) && facts.used_bytes().is_some() && facts.disks.is_some()
+        );
         assert!(said.stdout.ends_with("@end\n"));
     }
 }

@@ -11,7 +11,9 @@ use record::machine::Machine;
 /// Reads an inventory in YAML: groups with `hosts`, `children` and `vars`.
 pub(super) fn yaml(root: &Node, source: &Source, problems: &mut Problems<'_>) -> Vec<Machine> {
     let mut groups = Groups::default();
-    for (key, node) in named(root, "groups: NAME: { hosts: ..., children: ..., vars: ... }", problems).unwrap_or_default() {
+    for (key, node) in
+        named(root, "groups: NAME: { hosts: ..., children: ..., vars: ... }", problems).unwrap_or_default()
+    {
         group(key, node, &mut groups, problems);
     }
     groups.machines(source, problems)
@@ -22,7 +24,9 @@ fn group(key: &Key, node: &Node, groups: &mut Groups, problems: &mut Problems<'_
     for (part, node) in named(node, "a map with hosts, children, vars", problems).unwrap_or_default() {
         match part.text.as_str() {
             "hosts" => {
-                for (host, node) in named(node, "a map of hosts, each with its variables", problems).unwrap_or_default() {
+                for (host, node) in
+                    named(node, "a map of hosts, each with its variables", problems).unwrap_or_default()
+                {
                     groups.add_hosts(&key.text, &host.text, host.span, &variables(node), problems);
                 }
             }

@@ -158,7 +158,10 @@ impl Groups {
 
     /// Returns the groups of a host, the nearest first and `all` last. Groups in a circle count once.
     fn around<'g>(&'g self, host: &str, parents: &BTreeMap<&'g str, Vec<&'g str>>) -> Vec<&'g str> {
-        let direct = self.order.iter().filter(|group| *group != ALL && self.groups.get(*group).is_some_and(|group| group.hosts.iter().any(|known| known == host)));
+        let direct = self.order.iter().filter(|group| {
+            *group != ALL
+                && self.groups.get(*group).is_some_and(|group| group.hosts.iter().any(|known| known == host))
+        });
         let mut found: Vec<&str> = direct.map(String::as_str).collect();
         let mut seen: BTreeSet<&str> = found.iter().copied().collect();
         let mut at = 0;
@@ -206,7 +209,8 @@ fn machine(
         && !matches!(connection.text.as_str(), "ssh" | "smart" | "paramiko" | "paramiko_ssh")
     {
         let kind = printable(&connection.text, 40);
-        problems.note(connection.span, format!("{name} is left out: its ansible_connection is {kind}, not ssh"));
+        problems
+            .note(connection.span, format!("{name} is left out: its ansible_connection is {kind}, not ssh"));
         return None;
     }
     let mut machine = Machine::named(name, &format!("{}:{}", source.name, source.line(place.start)));
@@ -229,13 +233,17 @@ fn machine(
     }
     for unused in ["ansible_ssh_common_args", "ansible_ssh_extra_args"] {
         if let Some(found) = get(&[unused]) {
-            problems.note(found.span, format!("`{unused}` is not used: write its options into ~/.ssh/config"));
+            problems
+                .note(found.span, format!("`{unused}` is not used: write its options into ~/.ssh/config"));
         }
     }
     if let Some(mac) = get(&["mac", "mac_address"]) {
         machine.mac = Mac::parse(&mac.text);
         if machine.mac.is_none() {
-            problems.note(mac.span, format!("`{}` is no hardware address; {name} can't be woken", printable(&mac.text, 40)));
+            problems.note(
+                mac.span,
+                format!("`{}` is no hardware address; {name} can't be woken", printable(&mac.text, 40)),
+            );
         }
     }
     Some(machine)

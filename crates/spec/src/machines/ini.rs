@@ -43,7 +43,9 @@ pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<Vec<M
                     groups.set(group, Variables::from([(name.trim().to_owned(), Variable { text, span })]));
                 }
                 None => {
-                    problems.add(span, format!("`{}` sets nothing", printable(text, 40))).expected("NAME=VALUE");
+                    problems
+                        .add(span, format!("`{}` sets nothing", printable(text, 40)))
+                        .expected("NAME=VALUE");
                 }
             },
         }
@@ -55,7 +57,8 @@ pub(super) fn read(source: &Source, problems: &mut Problems<'_>) -> Option<Vec<M
 fn header(text: &str) -> Option<&str> {
     let text = uncommented(text);
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
-    let is_range = inner.split_once(':').is_some_and(|(_, kind)| kind.starts_with(|c: char| c.is_ascii_digit()));
+    let is_range =
+        inner.split_once(':').is_some_and(|(_, kind)| kind.starts_with(|c: char| c.is_ascii_digit()));
     (!is_range && !inner.contains(['[', ']'])).then_some(inner)
 }
 

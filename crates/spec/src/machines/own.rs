@@ -31,7 +31,9 @@ pub(super) fn read(root: &Node, source: &Source, problems: &mut Problems<'_>) ->
             break;
         }
         let Some(names) = names(key, problems) else { continue };
-        let Some(read) = machine(key, node, names.len() > 1, currency.as_deref(), source, problems) else { continue };
+        let Some(read) = machine(key, node, names.len() > 1, currency.as_deref(), source, problems) else {
+            continue;
+        };
         for name in names {
             if machines.len() >= MAX_MACHINES {
                 problems.add(key.span, format!("more than {MAX_MACHINES} machines"));
@@ -44,7 +46,11 @@ pub(super) fn read(root: &Node, source: &Source, problems: &mut Problems<'_>) ->
                 break;
             }
             let ssh = read.ssh.clone();
-            machines.push(Machine { ssh: if ssh.is_empty() { name.clone() } else { ssh }, name, ..read.clone() });
+            machines.push(Machine {
+                ssh: if ssh.is_empty() { name.clone() } else { ssh },
+                name,
+                ..read.clone()
+            });
         }
     }
     machines

@@ -18,7 +18,11 @@ pub(super) fn expand(pattern: &str) -> Result<Vec<String>, String> {
 
 fn expanded(pattern: &str) -> Result<Vec<String>, String> {
     let Some((before, rest)) = pattern.split_once('[') else {
-        return if pattern.contains(']') { Err("there is a `]` without its `[`".to_owned()) } else { Ok(vec![pattern.to_owned()]) };
+        return if pattern.contains(']') {
+            Err("there is a `]` without its `[`".to_owned())
+        } else {
+            Ok(vec![pattern.to_owned()])
+        };
     };
     let Some((range, after)) = rest.split_once(']') else {
         return Err("there is a `[` without its `]`".to_owned());
@@ -48,7 +52,8 @@ fn levels(range: &str) -> Result<Vec<String>, String> {
     {
         return ascending((*a..=*b).step_by(step).map(|c| char::from(c).to_string()).collect(), range);
     }
-    let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
+    let digits =
+        |text: &str| text.chars().all(|c| c.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
     // As with Ansible, an empty first number is 0.
     let (Some(a), Some(b)) = (if first.is_empty() { Some(0) } else { digits(first) }, digits(last)) else {
         return Err(wrong());

@@ -31,7 +31,17 @@ fn ranges_keep_their_width_and_their_steps() {
     assert_eq!(all("n[1:9:4]"), ["n1", "n5", "n9"]);
     assert_eq!(all("[a:b][1:2]"), ["a1", "a2", "b1", "b2"]);
     assert_eq!(all("web[01:20]").len(), 20);
-    for wrong in ["a[1", "a]1", "a[2:1]", "a[1]", "a[1:2:0]", "a[x:2]", "a[1:99999999999]", &"[0:9]".repeat(20), &"[0:9]".repeat(200)] {
+    for wrong in [
+        "a[1",
+        "a]1",
+        "a[2:1]",
+        "a[1]",
+        "a[1:2:0]",
+        "a[x:2]",
+        "a[1:99999999999]",
+        &"[0:9]".repeat(20),
+        &"[0:9]".repeat(200),
+    ] {
         assert!(range::expand(wrong).is_err(), "{wrong}");
     }
 }
@@ -91,12 +101,19 @@ mac=52:54:00:00:00:01
 #[test]
 fn an_inventory_in_ini_has_groups_children_ranges_and_variables() {
     let list = read(Form::Ini, INI);
-    assert_eq!(names(&list.machines), ["mail.example.com", "lone", "web01", "web02", "web03", "db-a", "db-b"]);
+    assert_eq!(
+        names(&list.machines),
+        ["mail.example.com", "lone", "web01", "web02", "web03", "db-a", "db-b"]
+    );
     assert_eq!(in_group(&list, "storage"), ["web01", "web02", "web03", "db-a", "db-b"]);
     assert_eq!(in_group(&list, "web"), ["web01", "web02", "web03"]);
     let by = |name: &str| list.machines.iter().find(|machine| machine.name == name).unwrap();
     assert_eq!((by("lone").ssh.as_str(), by("lone").port), ("10.0.0.9", Some(2222)));
-    assert_eq!((by("web02").ssh.as_str(), by("web02").port), ("deploy@web02", Some(2200)), "the host's own wins");
+    assert_eq!(
+        (by("web02").ssh.as_str(), by("web02").port),
+        ("deploy@web02", Some(2200)),
+        "the host's own wins"
+    );
     assert_eq!(by("db-a").ssh, "postgres@db-a", "the nearer group wins");
     assert_eq!(by("db-a").identity.as_deref(), Some(std::path::Path::new("/keys/db")));
     assert!(by("db-a").mac.is_some() && by("lone").mac.is_none());

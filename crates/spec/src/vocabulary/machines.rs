@@ -6,7 +6,11 @@ use super::shape::{Shape, Table, key, needed};
 pub(crate) static MACHINES: Table = Table {
     what: "a list of machines",
     keys: &[
-        needed("machines", Shape::MapOf(&Shape::Map(&MACHINE)), "Machines by their names; `web[01:20]` stands for 20"),
+        needed(
+            "machines",
+            Shape::MapOf(&Shape::Map(&MACHINE)),
+            "Machines by their names; `web[01:20]` stands for 20",
+        ),
         key("currency", Shape::Text, "Name of the money of all prices, e.g. EUR"),
     ],
     instead: &[
@@ -19,7 +23,11 @@ pub(crate) static MACHINES: Table = Table {
 pub(crate) static MACHINE: Table = Table {
     what: "a machine",
     keys: &[
-        key("ssh", Shape::Text, "What `ssh` takes: host, user@host, or a name of ~/.ssh/config; default: its name"),
+        key(
+            "ssh",
+            Shape::Text,
+            "What `ssh` takes: host, user@host, or a name of ~/.ssh/config; default: its name",
+        ),
         key("mac", Shape::Text, "Hardware address of the network card that wakes it, e.g. 52:54:00:12:34:56"),
         key("groups", Shape::Texts, "Groups that it is in; `@GROUP` selects them"),
         key("tags", Shape::Texts, "Tags; `tag:TAG` selects them"),

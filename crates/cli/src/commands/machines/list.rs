@@ -1,6 +1,6 @@
 //! `diskproof machines list`.
 
-use super::{CONNECT_SECONDS, cant_wait, inventory, reach, select};
+use super::selection::{CONNECT_SECONDS, cant_wait, inventory, reach, select};
 use crate::args::{From, MachinesList};
 use crate::exit::{Exit, Failure};
 use crate::output;

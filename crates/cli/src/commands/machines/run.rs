@@ -1,6 +1,6 @@
 //! `diskproof machines run`, and diskproof's own commands on machines.
 
-use super::{PATIENT_SECONDS, cant_wait, chosen, reach};
+use super::selection::{PATIENT_SECONDS, cant_wait, chosen, reach};
 use crate::args::{From, MachinesRun, MachinesVerbArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -29,7 +29,12 @@ pub(super) fn run(args: &MachinesRun, from: &From, settings: &Settings) -> Resul
 }
 
 /// Runs a command of diskproof on machines.
-pub(super) fn verb(name: &str, args: &MachinesVerbArgs, from: &From, settings: &Settings) -> Result<Exit, Failure> {
+pub(super) fn verb(
+    name: &str,
+    args: &MachinesVerbArgs,
+    from: &From,
+    settings: &Settings,
+) -> Result<Exit, Failure> {
     let machines = chosen(&args.patterns, from, settings)?;
     let json = args.json.then(|| "--json".to_owned());
     let command = Command {
@@ -82,7 +87,8 @@ fn on_all(
         }
     };
     let reach = reach(settings, PATIENT_SECONDS);
-    fleet::run(machines, command, &reach, usize::from(from.fanout), &mut tell, &wish.cancel).map_err(cant_wait)?;
+    fleet::run(machines, command, &reach, usize::from(from.fanout), &mut tell, &wish.cancel)
+        .map_err(cant_wait)?;
     if let Some(failure) = failed {
         return Err(failure);
     }
@@ -102,7 +108,12 @@ fn take(machine: &Machine, result: &mut Answer, event: CommandEvent, show: Show)
         CommandEvent::Line { to_stderr, text } => {
             if show == Show::Lines {
                 let line = format!("{}: {text}", machine.name);
-                return if to_stderr { output::aside(&line); Ok(()) } else { output::answer(&line) };
+                return if to_stderr {
+                    output::aside(&line);
+                    Ok(())
+                } else {
+                    output::answer(&line)
+                };
             }
             for kept in [if to_stderr { &mut result.err } else { &mut result.out }, &mut result.both] {
                 kept.push_str(&text);
@@ -112,7 +123,9 @@ fn take(machine: &Machine, result: &mut Answer, event: CommandEvent, show: Show)
         CommandEvent::Ended { outcome, took } => {
             result.outcome = Some((outcome, took));
             match show {
-                Show::Blocks if !result.both.is_empty() => output::answer(&block(&machine.name, &result.both))?,
+                Show::Blocks if !result.both.is_empty() => {
+                    output::answer(&block(&machine.name, &result.both))?
+                }
                 Show::Json { parsed } => output::json(&json(machine, result, parsed)?)?,
                 Show::Blocks | Show::Lines | Show::Folded => {}
             }
@@ -191,9 +204,14 @@ fn folded(machines: &[Machine], results: &[Answer]) -> Result<(), Failure> {
 
 /// Prints which machines failed.
 fn complain(machines: &[Machine], results: &[Answer]) {
-    let why = |result: &Answer| result.outcome.as_ref().map_or(Some("not run".to_owned()), |(outcome, _)| reason(outcome));
-    let failed: Vec<(&str, String)> =
-        machines.iter().zip(results).filter_map(|(machine, result)| Some((machine.name.as_str(), why(result)?))).collect();
+    let why = |result: &Answer| {
+        result.outcome.as_ref().map_or(Some("not run".to_owned()), |(outcome, _)| reason(outcome))
+    };
+    let failed: Vec<(&str, String)> = machines
+        .iter()
+        .zip(results)
+        .filter_map(|(machine, result)| Some((machine.name.as_str(), why(result)?)))
+        .collect();
     for (name, reason) in &failed {
         output::aside(&format!("diskproof: {name}: {reason}"));
     }

@@ -1,6 +1,6 @@
 //! `diskproof machines status`.
 
-use super::{CONNECT_SECONDS, cant_wait, chosen, reach};
+use super::selection::{CONNECT_SECONDS, cant_wait, chosen, reach};
 use crate::args::{From, MachinesStatus};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -62,7 +62,9 @@ fn ask(
 }
 
 fn as_json(machines: &[Machine], statuses: &mut Statuses<'_>, wish: &Wish) -> Result<(), Failure> {
-    ask(machines, statuses, wish, |_, status| output::json(&serde_json::to_string(&status).map_err(Failure::ours)?))
+    ask(machines, statuses, wish, |_, status| {
+        output::json(&serde_json::to_string(&status).map_err(Failure::ours)?)
+    })
 }
 
 fn as_they_come(machines: &[Machine], statuses: &mut Statuses<'_>, wish: &Wish) -> Result<(), Failure> {
@@ -101,8 +103,18 @@ fn redrawn(machines: &[Machine], statuses: &mut Statuses<'_>, wish: &Wish) -> Re
 
 const COLUMNS: usize = 12;
 const TITLE: [&str; COLUMNS] = [
-    "machine", "state", "cpus", "load", "memory", "used", "free", "guests on", "their cpus", "their memory",
-    "unused disks", "journals",
+    "machine",
+    "state",
+    "cpus",
+    "load",
+    "memory",
+    "used",
+    "free",
+    "guests on",
+    "their cpus",
+    "their memory",
+    "unused disks",
+    "journals",
 ];
 /// Widths of the columns after the name.
 const WIDTHS: [usize; COLUMNS] = [0, 7, 4, 6, 9, 9, 9, 9, 10, 12, 12, 8];
@@ -136,7 +148,9 @@ impl Table {
         let reason = status.reason.as_deref().unwrap_or_default();
         let Some(facts) = &status.facts else {
             let width = self.widths[0];
-            return format!("{:<width$}  {:<7}  {reason}", status.machine, status.state).trim_end().to_owned();
+            return format!("{:<width$}  {:<7}  {reason}", status.machine, status.state)
+                .trim_end()
+                .to_owned();
         };
         let mut cells: [String; COLUMNS] = Default::default();
         cells[0].clone_from(&status.machine);
@@ -153,14 +167,19 @@ impl Table {
 fn figures(facts: &MachineFacts) -> [Option<String>; COLUMNS - 2] {
     let bytes = |bytes: Option<u64>| bytes.map(|bytes| Bytes(bytes).to_string());
     let of = |some: usize, all: usize| format!("{some} of {all}");
-    let on = |guests: &[record::machine::GuestSeen]| guests.iter().filter(|guest| guest.on).cloned().collect::<Vec<_>>();
+    let on = |guests: &[record::machine::GuestSeen]| {
+        guests.iter().filter(|guest| guest.on).cloned().collect::<Vec<_>>()
+    };
     let guests = facts.guests.as_ref();
     let running = guests.map(|guests| on(guests));
     // A machine without libvirt has no guests to show; that isn't unknown.
     let none = || guests.is_none().then(|| "-".to_owned());
     let cpus = running.as_ref().and_then(|on| on.iter().map(|guest| guest.cpus).sum::<Option<u32>>());
-    let memory = running.as_ref().and_then(|on| on.iter().map(|guest| guest.memory_bytes).sum::<Option<u64>>());
-    let unused = |disks: &Vec<record::machine::DiskSeen>| of(disks.iter().filter(|disk| disk.unused).count(), disks.len());
+    let memory =
+        running.as_ref().and_then(|on| on.iter().map(|guest| guest.memory_bytes).sum::<Option<u64>>());
+    let unused = |disks: &Vec<record::machine::DiskSeen>| {
+        of(disks.iter().filter(|disk| disk.unused).count(), disks.len())
+    };
     [
         facts.cpus.map(|cpus| cpus.to_string()),
         facts.load.map(|[minute, ..]| format!("{minute:.2}")),
@@ -208,7 +227,12 @@ mod tests {
     #[test]
     fn a_row_shows_what_is_known_and_a_question_mark_for_what_is_not() {
         let table = Table::of(&[Machine::named("ham0", "x")]);
-        let guest = |name: &str, on| GuestSeen { name: name.to_owned(), on, cpus: Some(2), memory_bytes: Some(4 << 30) };
+        let guest = |name: &str, on| GuestSeen {
+            name: name.to_owned(),
+            on,
+            cpus: Some(2),
+            memory_bytes: Some(4 << 30),
+        };
         let disk = |unused| DiskSeen { name: "sda".to_owned(), size_bytes: 1 << 40, unused };
         let facts = MachineFacts {
             cpus: Some(8),

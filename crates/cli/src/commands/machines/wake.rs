@@ -1,6 +1,6 @@
 //! `diskproof machines wake`.
 
-use super::{CONNECT_SECONDS, cant_wait, chosen, reach};
+use super::selection::{CONNECT_SECONDS, cant_wait, chosen, reach};
 use crate::args::{From, MachinesWake};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -19,8 +19,11 @@ const TELL: Duration = Duration::from_secs(10);
 
 pub(super) fn wake(args: &MachinesWake, from: &From, settings: &Settings) -> Result<Exit, Failure> {
     let machines = chosen(&args.patterns, from, settings)?;
-    let without: Vec<&str> =
-        machines.iter().filter(|machine| machine.mac.is_none()).map(|machine| machine.name.as_str()).collect();
+    let without: Vec<&str> = machines
+        .iter()
+        .filter(|machine| machine.mac.is_none())
+        .map(|machine| machine.name.as_str())
+        .collect();
     if !without.is_empty() {
         let names = without.join(", ");
         return Err(Failure::input(format!(
@@ -86,11 +89,17 @@ fn wait(
 }
 
 fn names<'a>(machines: &[Machine], which: impl Iterator<Item = &'a usize>) -> String {
-    which.filter_map(|at| machines.get(*at)).map(|machine| machine.name.as_str()).collect::<Vec<_>>().join(", ")
+    which
+        .filter_map(|at| machines.get(*at))
+        .map(|machine| machine.name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn too_late(machines: &[Machine], waiting: &BTreeMap<usize, String>, limit: Duration) -> String {
-    let reasons: Vec<String> =
-        waiting.iter().map(|(at, reason)| format!("{}: {reason}", names(machines, std::iter::once(at)))).collect();
+    let reasons: Vec<String> = waiting
+        .iter()
+        .map(|(at, reason)| format!("{}: {reason}", names(machines, std::iter::once(at))))
+        .collect();
     format!("not on after {} s: {}", limit.as_secs(), reasons.join("; "))
 }
