@@ -22,7 +22,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("verdict", &["record", "stats"]),
     ("report", &["record", "stats"]),
     ("page", &["record", "report"]),
-    ("fleet", &["record", "host", "lab", "run"]),
+    ("fleet", &["record", "spec", "host", "lab", "run"]),
     (
         "cli",
         &[

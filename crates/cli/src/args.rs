@@ -4,6 +4,7 @@ mod calibrate;
 mod gate;
 mod import;
 mod lab;
+mod machines;
 mod money;
 mod report;
 
@@ -11,6 +12,10 @@ pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use import::Import;
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
+pub(crate) use machines::{
+    From, Machines, MachinesGet, MachinesList, MachinesMount, MachinesPut, MachinesRun, MachinesShell,
+    MachinesStatus, MachinesTunnel, MachinesVerb, MachinesVerbArgs, MachinesWake, MachinesWatch,
+};
 pub(crate) use money::{By, Choose, Cost, Wants};
 pub(crate) use report::Report;
 
@@ -225,6 +230,9 @@ Examples:
 This program is copied there first, unless it is there already: into ~/.cache/diskproof, under its own digest. Ports, \
 keys and names come from ~/.ssh/config. The exit code is that of the command.")]
     On(On),
+    /// Ask, command and wake many machines at once, which need only sshd
+    #[command(after_help = machines::MACHINES_HELP)]
+    Machines(Machines),
     /// List every disk: whether it is free, and why not
     Devices(JsonOnly),
     /// Declare that a disk is yours and that diskproof may overwrite it

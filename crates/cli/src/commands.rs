@@ -18,6 +18,7 @@ pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod list;
 pub(crate) mod look;
+pub(crate) mod machines;
 pub(crate) mod new;
 pub(crate) mod node;
 pub(crate) mod on;

@@ -86,6 +86,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Judge(judge) => commands::judge::judge(&judge, &settings?),
         Verb::Undo(undo) => commands::undo::undo(&undo, &settings?),
         Verb::On(on) => commands::on::on(&on, &settings?),
+        Verb::Machines(machines) => commands::machines::machines(&machines, &settings?),
         Verb::Devices(devices) => commands::devices::devices(&devices, &settings?),
         Verb::Claim(claim) => commands::claim::claim(&claim, &settings?),
         Verb::Unclaim(unclaim) => commands::claim::unclaim(&unclaim, &settings?),

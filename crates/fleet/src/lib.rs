@@ -1,17 +1,43 @@
 //! Machines: starts the agent processes of a plan's machines (as a child process here, over ssh elsewhere), finds the routes between
-//! machines for NFS, and starts lab guests for a run and restores their earlier state.
+//! machines for NFS, and starts lab guests for a run and restores their earlier state. Reads inventories, and asks, commands and wakes
+//! many machines at once.
 
 mod agent;
+mod command;
 mod connect;
+mod drive;
 mod error;
 mod guests;
+mod inventory;
+mod link;
 mod local;
+mod mount;
 mod options;
+mod resolved;
 mod routes;
+mod runtime_dir;
+mod select;
+mod ssh_hosts;
+mod status;
+mod transfer;
+mod tunnel;
+mod wake;
+mod watch;
 
 pub use agent::{install, ssh};
+pub use command::{AsRoot, Command, CommandEvent, Outcome, run};
 pub use connect::{Connected, connect, connect_as_it_is};
 pub use error::{FleetError, NoSudo};
 pub use guests::leave_abandoned;
+pub use inventory::{Inventory, InventoryError, Sources};
+pub use link::{Reach, by_hand};
 pub use local::{agent_here, is_root, may_sudo};
+pub use mount::{mount, unmount};
 pub use options::Options;
+pub use resolved::{Resolved, resolved};
+pub use select::{NoneSelected, select};
+pub use status::Statuses;
+pub use transfer::{Copied, CopyError, get, put};
+pub use tunnel::{TunnelEvent, tunnel};
+pub use wake::{WakeError, wake};
+pub use watch::{Alert, Limits, Watched, What};

@@ -52,8 +52,8 @@ impl Invocation {
         }
     }
 
-    /// Creates an invocation of a tool. Its environment has only `LC_ALL=C`, `PATH` and the variables of [`Self::env`] (sudo and
-    /// ssh get diskproof's environment).
+    /// Creates an invocation of a tool. Its environment has only `LC_ALL=C`, `PATH` and the variables of [`Self::env`] (sudo,
+    /// ssh and sshfs get diskproof's environment).
     #[must_use]
     pub fn new(tool: Tool) -> Self {
         Self::of(Program::Tool(tool))

@@ -9,7 +9,7 @@ use record::printable::{Shown as _, printable};
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
@@ -17,8 +17,8 @@ use thiserror::Error;
 
 /// Ends a dead connection after this time; the agent process on the other side then undoes what is under way.
 const ALIVE: [&str; 4] = ["-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=4"];
-/// Nobody is there to enter a password, and a machine that is off must not block the others.
-const UNATTENDED: [&str; 4] = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
+/// Time limit for a connection, in seconds: a machine that is off must not block the others.
+const CONNECT_SECONDS: u32 = 10;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time limit for copying 25 MB over a slow connection.
 const COPY_PATIENCE: Duration = Duration::from_secs(600);
@@ -96,6 +96,12 @@ pub enum SshError {
     },
 }
 
+impl SshError {
+    fn own(path: &Path, source: io::Error) -> Self {
+        Self::Own { path: path.to_owned(), source }
+    }
+}
+
 /// The one thing to do if ssh doesn't reach a machine.
 fn way_to(target: &str, said: &str) -> String {
     if said.contains("Could not resolve hostname") {
@@ -117,9 +123,17 @@ impl Ssh {
     /// Returns a connection to a destination of `ssh`; `config` replaces ssh's own configuration files.
     #[must_use]
     pub fn to(destination: &str, config: Option<&Path>) -> Self {
+        Self::with(Self::unattended(config, CONNECT_SECONDS), destination)
+    }
+
+    /// Returns the options of a connection without a person who could enter a password, and with a time limit in seconds; `config`
+    /// replaces ssh's own configuration files. Keys of hosts are checked as that configuration says.
+    #[must_use]
+    pub fn unattended(config: Option<&Path>, connect_seconds: u32) -> Vec<OsString> {
         let own = config.map(|path| ["-F".into(), path.as_os_str().to_owned()]);
-        let options = own.into_iter().flatten().chain(ALIVE.iter().chain(&UNATTENDED).map(OsString::from));
-        Self::with(options.collect(), destination)
+        let limit = format!("ConnectTimeout={connect_seconds}");
+        let options = ["-o", "BatchMode=yes", "-o", limit.as_str()];
+        own.into_iter().flatten().chain(ALIVE.iter().chain(&options).map(OsString::from)).collect()
     }
 
     /// Returns a connection to a destination with these options.
@@ -153,6 +167,18 @@ impl Ssh {
         Command::new(path).args(self.arguments(terminal, program)).status()
     }
 
+    /// Returns the invocation of `ssh` that runs a program there, without a time limit.
+    #[must_use]
+    pub fn call(&self, program: &[&str]) -> Invocation {
+        Invocation::new(Tool::Ssh).args(self.arguments("-T", program))
+    }
+
+    /// Returns the invocation of `ssh` that prints its configuration for this destination, without a connection.
+    #[must_use]
+    pub fn configuration(&self) -> Invocation {
+        Invocation::new(Tool::Ssh).arg("-G").args(self.args.iter().cloned()).timeout(PATIENCE)
+    }
+
     fn arguments(&self, terminal: &str, program: &[&str]) -> Vec<OsString> {
         let words: Vec<String> = program.iter().map(|word| quoted(word)).collect();
         let (before, after) = (OsString::from(terminal), OsString::from(words.join(" ")));
@@ -171,7 +197,7 @@ impl Ssh {
         stdin: Option<Vec<u8>>,
     ) -> Result<String, SshError> {
         let patience = if stdin.is_some() { COPY_PATIENCE } else { PATIENCE };
-        let mut call = Invocation::new(Tool::Ssh).args(self.arguments("-T", program)).timeout(patience);
+        let mut call = self.call(program).timeout(patience);
         if let Some(bytes) = stdin {
             call = call.stdin(bytes);
         }
@@ -183,10 +209,7 @@ impl Ssh {
         let target = self.name.clone();
         match &source {
             CommandFailure::Failed { status: 255, stderr, .. } => {
-                let last = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
-                let said = last.unwrap_or("ssh said nothing").trim_start_matches("ssh: ");
-                let said = printable(said).into_owned();
-                SshError::Unreachable { target, said }
+                SshError::Unreachable { target, said: last_words(stderr) }
             }
             _ => SshError::Command { target, doing, source },
         }
@@ -198,8 +221,7 @@ impl Ssh {
     /// `ssh` can't be started, or rejects its configuration.
     pub fn host(&self, runner: &dyn Runner) -> Result<String, SshError> {
         let doing = "ask ssh for its address";
-        let call = Invocation::new(Tool::Ssh).arg("-G").args(self.args.iter().cloned()).timeout(PATIENCE);
-        let said = runner.run(&call).map_err(|source| self.failure(doing, source))?;
+        let said = runner.run(&self.configuration()).map_err(|source| self.failure(doing, source))?;
         let name = said.stdout.lines().find_map(|line| line.strip_prefix("hostname "));
         Ok(name.map_or_else(|| self.name.clone(), str::to_owned))
     }
@@ -209,25 +231,28 @@ impl Ssh {
     /// # Errors
     /// The connection failed, the architecture differs, or the copy failed.
     pub fn install(&self, runner: &dyn Runner, program: &Path) -> Result<Installed, SshError> {
-        let own = |source| SshError::Own { path: program.to_owned(), source };
-        let bytes = std::fs::read(program).map_err(own)?;
-        let digest = hex(&Sha256::digest(&bytes));
+        let copy = Copied::of(program)?;
         let look = || {
-            let answer = self.run(runner, "look for diskproof there", &["sh", "-c", LOOK, &digest], None)?;
+            let answer = self.run(runner, "look for diskproof there", &copy.look(), None)?;
             self.read(&answer)
         };
         let (installed, there) = look()?;
         if there {
             return Ok(installed);
         }
-        self.run(runner, "copy diskproof there", &["sh", "-c", TAKE, &digest], Some(bytes))?;
+        let bytes = std::fs::read(program).map_err(|source| SshError::own(program, source))?;
+        self.run(runner, "copy diskproof there", &copy.take(), Some(bytes))?;
         match look()? {
             (installed, true) => Ok(installed),
             (_, false) => Err(SshError::Copy { target: self.name.clone() }),
         }
     }
 
-    fn read(&self, answer: &str) -> Result<(Installed, bool), SshError> {
+    /// Reads the answer of [`Copied::look`]: where the program is or will be, and whether it is there.
+    ///
+    /// # Errors
+    /// The architecture differs, or the answer has another form.
+    pub fn read(&self, answer: &str) -> Result<(Installed, bool), SshError> {
         let ours = std::env::consts::ARCH;
         let garbled =
             || SshError::Garbled { target: self.name.clone(), answer: answer.chars().take(200).collect() };
@@ -245,6 +270,59 @@ impl Ssh {
         };
         Ok((Installed { path: (*path).to_owned(), uid }, there))
     }
+}
+
+/// A program of this machine that other machines get a copy of, by its digest.
+#[derive(Debug, Clone)]
+pub struct Copied {
+    digest: String,
+}
+
+impl Copied {
+    /// Computes the digest of a program.
+    ///
+    /// # Errors
+    /// The program can't be read.
+    pub fn of(program: &Path) -> Result<Self, SshError> {
+        let digest = std::fs::File::open(program).and_then(|file| sha256(file, u64::MAX));
+        Ok(Self { digest: digest.map_err(|source| SshError::own(program, source))?.0 })
+    }
+
+    /// The command that looks for the copy there. [`Ssh::read`] reads its answer.
+    #[must_use]
+    pub fn look(&self) -> [&str; 4] {
+        ["sh", "-c", LOOK, &self.digest]
+    }
+
+    /// The command that takes the program from its standard input.
+    #[must_use]
+    pub fn take(&self) -> [&str; 4] {
+        ["sh", "-c", TAKE, &self.digest]
+    }
+}
+
+/// Reads at most `most` bytes, and returns their SHA-256 in hexadecimal and their number.
+///
+/// # Errors
+/// They can't be read.
+pub fn sha256(from: impl io::Read, most: u64) -> io::Result<(String, u64)> {
+    let (mut from, mut digest, mut buffer, mut bytes) = (from.take(most), Sha256::new(), vec![0; 1 << 18], 0);
+    loop {
+        let read = from.read(&mut buffer)?;
+        if read == 0 {
+            return Ok((hex(&digest.finalize()), bytes));
+        }
+        digest.update(&buffer[..read]);
+        bytes += read as u64;
+    }
+}
+
+/// Returns the last line that ssh printed, without its own name.
+#[must_use]
+pub fn last_words(stderr: &str) -> String {
+    let last = stderr.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let said = last.unwrap_or("ssh said nothing").trim_start_matches("ssh: ");
+    printable(said).into_owned()
 }
 
 /// Quotes one word for a POSIX shell.

@@ -6,6 +6,8 @@ use std::fmt;
 /// [`crate::Invocation::program`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
+    /// Lists the hosts of an inventory.
+    AnsibleInventory,
     /// Runs playbooks.
     AnsiblePlaybook,
     /// Lists the mirrors of Debian packages.
@@ -28,6 +30,8 @@ pub enum Tool {
     Exportfs,
     /// Load generator.
     Fio,
+    /// Unmounts what sshfs mounts.
+    Fusermount,
     /// Looks up the addresses of names.
     Getent,
     /// Loop devices.
@@ -72,6 +76,8 @@ pub enum Tool {
     SshKeygen,
     /// Copies files.
     Rsync,
+    /// Mounts directories of other machines.
+    Sshfs,
     /// Runs the agent process as root.
     Sudo,
     /// Services and their states.
@@ -98,7 +104,8 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 46] = [
+        Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,
         Self::Blkid,
@@ -110,6 +117,7 @@ impl Tool {
         Self::Cpio,
         Self::Exportfs,
         Self::Fio,
+        Self::Fusermount,
         Self::Getent,
         Self::Losetup,
         Self::Lsblk,
@@ -131,6 +139,7 @@ impl Tool {
         Self::Setpriv,
         Self::Ssh,
         Self::SshKeygen,
+        Self::Sshfs,
         Self::Rsync,
         Self::Sudo,
         Self::Systemctl,
@@ -148,6 +157,7 @@ impl Tool {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::AnsibleInventory => "ansible-inventory",
             Self::AnsiblePlaybook => "ansible-playbook",
             Self::AptGet => "apt-get",
             Self::Blkid => "blkid",
@@ -162,6 +172,7 @@ impl Tool {
             Self::ThinCheck => "thin_check",
             Self::Exportfs => "exportfs",
             Self::Fio => "fio",
+            Self::Fusermount => "fusermount3",
             Self::Getent => "getent",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
@@ -183,6 +194,7 @@ impl Tool {
             Self::Setpriv => "setpriv",
             Self::Ssh => "ssh",
             Self::SshKeygen => "ssh-keygen",
+            Self::Sshfs => "sshfs",
             Self::Sudo => "sudo",
             Self::Systemctl => "systemctl",
             Self::Udevadm => "udevadm",
@@ -199,7 +211,7 @@ impl Tool {
     #[must_use]
     pub fn package(self) -> &'static str {
         match self {
-            Self::AnsiblePlaybook => "ansible-core",
+            Self::AnsibleInventory | Self::AnsiblePlaybook => "ansible-core",
             Self::AptGet => "apt",
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
@@ -215,6 +227,7 @@ impl Tool {
             Self::MountNfs => "nfs-common",
             Self::Systemctl => "systemd",
             Self::Fio => "fio",
+            Self::Fusermount => "fuse3",
             Self::Getent => "libc-bin",
             Self::MakeBcache => "bcache-tools",
             Self::Lvm => "lvm2",
@@ -228,6 +241,7 @@ impl Tool {
             Self::QemuImg => "qemu-utils",
             Self::QemuSystem => "qemu-system-x86",
             Self::Scp | Self::Ssh | Self::SshKeygen => "openssh-client",
+            Self::Sshfs => "sshfs",
             Self::Sudo => "sudo",
             Self::Udevadm => "udev",
             Self::Zfs | Self::Zpool => "zfsutils-linux",
@@ -241,6 +255,7 @@ impl Tool {
         matches!(
             self,
             Self::AptGet
+                | Self::Fusermount
                 | Self::Getent
                 | Self::Mmdebstrap
                 | Self::QemuImg
@@ -248,14 +263,15 @@ impl Tool {
                 | Self::Scp
                 | Self::Setpriv
                 | Self::SshKeygen
+                | Self::Sshfs
                 | Self::Unshare
         )
     }
 
-    /// Whether it only provisions machines. Printing its version takes a second, so this is done only where it is used.
+    /// Whether it only provisions machines, or lists them. Printing its version takes a second, so this is done only where it is used.
     #[must_use]
     pub fn provisions(self) -> bool {
-        matches!(self, Self::AnsiblePlaybook | Self::Puppet)
+        matches!(self, Self::AnsibleInventory | Self::AnsiblePlaybook | Self::Puppet)
     }
 
     /// Returns the arguments that make it print its version.

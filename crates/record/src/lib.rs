@@ -29,6 +29,7 @@ pub mod knobs;
 pub mod latency;
 pub mod lvm;
 pub mod lvm_cache;
+pub mod machine;
 pub mod md;
 pub mod metric;
 pub mod mountinfo;

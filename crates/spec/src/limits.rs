@@ -26,6 +26,8 @@ pub const MAX_FACTORS: usize = 8;
 pub const MAX_PARAMETERS: usize = 64;
 /// Most targets.
 pub const MAX_TARGETS: usize = 64;
+/// Most machines of one list, with ranges expanded.
+pub const MAX_MACHINES: usize = 10_000;
 /// Most volumes, all entries together.
 pub const MAX_VOLUMES: usize = 256;
 /// Most changes of a disk's limits in a trial.

@@ -172,7 +172,8 @@ fn declared(volume: &Volume) -> Usage {
     Usage { count: None, of }
 }
 
-fn per_hour(typed: &str, scope: &Scope<'_>) -> Result<Number, Wrong> {
+/// Parses money per time, and returns money per hour.
+pub(crate) fn per_hour(typed: &str, scope: &Scope<'_>) -> Result<Number, Wrong> {
     let shown = printable(typed, 40);
     let Some((amount, unit)) = typed.rsplit_once('/') else {
         return Err(Wrong::with(

@@ -18,6 +18,7 @@ use record::target::{Bus, Ceiling, DiskCache, LabDisk, Target, TargetKind};
 use record::volume::{Burst, LimitChange, Limits};
 use std::collections::{BTreeMap, BTreeSet};
 
+const EXPECTED_ADDRESS: &str = "a name or an IPv4 address, e.g. nas.example or 10.0.0.7";
 const EXPECTED: &str = "a map: NAME: local, NAME: { ssh: user@host } or NAME: { guest: lab, disks: { ... } }";
 
 /// The machines, and what they cost per hour.
@@ -164,24 +165,30 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
 
 /// Reads an address. It becomes a word of mount(8) and exportfs(8), so characters with another meaning there are refused.
 fn address(node: &Node, kind: &TargetKind, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
-    const EXPECTED: &str = "a name or an IPv4 address, e.g. nas.example or 10.0.0.7";
     if matches!(kind, TargetKind::Guest { .. }) {
         problems
             .add(node.span, "a lab guest has no address: it is reached from this machine only")
             .help("leave `address` out; diskproof finds the way between guests by itself");
         return None;
     }
-    let text = value::text(node, EXPECTED, scope, problems)?;
+    plain_address(node, scope, problems)
+}
+
+/// Reads a name or an IPv4 address of a network.
+pub(crate) fn plain_address(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
+    let text = value::text(node, EXPECTED_ADDRESS, scope, problems)?;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     if text.is_empty() || text.len() > 253 || text.starts_with('-') || !text.bytes().all(plain) {
-        problems.add(node.span, format!("`{}` is no address", printable(&text, 60))).expected(EXPECTED);
+        problems
+            .add(node.span, format!("`{}` is no address", printable(&text, 60)))
+            .expected(EXPECTED_ADDRESS);
         return None;
     }
     Some(text)
 }
 
 /// Reads the ssh destination. ssh must not take it for an option, nor for several words.
-fn destination(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
+pub(crate) fn destination(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
     const EXPECTED: &str = "what `ssh` takes: host, user@host, or a name of ~/.ssh/config";
     let text = value::text(node, EXPECTED, scope, problems)?;
     if text.is_empty() || text.starts_with('-') || text.chars().any(|c| c.is_whitespace() || c.is_control()) {

@@ -8,6 +8,7 @@ mod loop_device;
 mod machine_state;
 mod ownership;
 mod program;
+mod sshd;
 mod tool;
 
 pub use cleanup::cleanup;
@@ -15,6 +16,7 @@ pub use exclusive::{Exclusive, exclusive, is_root, keep_wreck};
 pub use loop_device::LoopDevice;
 pub use machine_state::{MachineState, Watch};
 pub use program::{program, state_dir, stripped};
+pub use sshd::{Silence, Sshd};
 
 /// The beginning of the name of every file, directory, mount point, cgroup and label of a test.
 pub const PREFIX: &str = "diskproof-test-";

@@ -152,6 +152,7 @@ fn needed_for(tool: Tool) -> &'static str {
     match tool {
         Tool::Fio => "needed for `engine: fio` only",
         Tool::Bonnie => "needed for `engine: bonnie` only",
+        Tool::AnsibleInventory => "needed for inventories that only Ansible can read",
         Tool::AnsiblePlaybook => "needed for `provision: [{ ansible: ... }]` only",
         Tool::Puppet => "needed for `provision: [{ puppet: ... }]` only",
         Tool::Cp | Tool::Cpio | Tool::Rsync | Tool::Tar => "needed to compare `copier: native` with it only",
@@ -164,6 +165,7 @@ fn needed_for(tool: Tool) -> &'static str {
         Tool::Exportfs | Tool::MountNfs => "needed for nfs",
         Tool::Systemctl => "needed for nfs where the server isn't running",
         Tool::Modprobe => "needed only for kernel features that are modules",
+        Tool::Sshfs | Tool::Fusermount => "needed for `diskproof machines mount` only",
         tool if tool.is_of_the_lab() => "needed for `diskproof lab` only",
         Tool::Sudo => "needed only by users who aren't root",
         _ => "can be done without",
