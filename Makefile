@@ -1,23 +1,28 @@
 # diskproof. `make demo` and `make test` do all the set-up on a fresh Debian machine, as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-loop test-lab sanitize check build dist generate fmt install install-tools rust
+.PHONY: help demo test test-fast test-page test-loop test-lab sanitize check build dist generate fmt install install-tools rust
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: build ## run the main job for real and show its answer (needs root or sudo; without: a lent directory)
+demo: build ## run the main job for real and show its answer (needs root or sudo; without: in an existing directory)
 	@scripts/demo.sh
 
-test: ## all tests: the pure ones, then as root the loop tier and the lab
+test: ## all tests: the pure ones, reports in a browser, then as root the loop tier and the lab
 	@scripts/setup.sh test
 	@scripts/test.sh all
 
 test-fast: ## only the tests that need no root, for every edit: 3 minutes when all is built
 	@scripts/setup.sh rust
 	@scripts/test.sh pure
+
+test-page: ## only the checks of reports in Chromium: a minute when all is built
+	@scripts/setup.sh rust
+	@scripts/setup.sh page
+	@scripts/test.sh page
 
 test-loop: ## only the tests that need root and loop devices
 	@scripts/setup.sh test

@@ -10,6 +10,10 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root_dir/Cargo.toml" | head -n 1
 # Debian keeps mkfs and losetup where a plain user's PATH doesn't look.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
+# The packages that check pages in a browser. `npm ci` leaves a copy of the lock file that it installed from beside them.
+page_tools=$root_dir/tests/page
+page_tools_are_there() { cmp -s "$page_tools/package-lock.json" "$page_tools/node_modules/.installed.json"; }
+
 say() { printf '%s\n' "$*"; }
 warn() { printf '%s\n' "$*" >&2; }
 die() { warn "$*"; exit 1; }

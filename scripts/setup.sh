@@ -3,6 +3,7 @@
 #   rust      a C compiler, a static C library and cargo
 #   tools     the programs diskproof calls
 #   lab       the programs that 'diskproof lab' calls
+#   page      a browser, and the packages that check reports in it
 #   test      all of these, and what the loop tests check the guard against
 #   get-rust  download the Rust toolchain, if there is none
 set -euo pipefail
@@ -25,6 +26,10 @@ qemu-img qemu-utils
 mmdebstrap mmdebstrap
 ssh openssh-client
 /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring"
+page_needs="chromium chromium
+node nodejs
+npm npm
+/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf fonts-liberation"
 test_needs="pip3 python3-pip
 ansible-playbook ansible-core
 puppet puppet-agent
@@ -71,6 +76,15 @@ install_packages() {
         $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >/dev/null
 }
 
+# Exactly the packages that the lock file names, by their digests; asks the registry only if they aren't there yet.
+install_page_tools() {
+    page_tools_are_there && return 0
+    say "installing: the packages of tests/page/package-lock.json (npm)"
+    (cd "$page_tools" && npm ci --silent --no-audit --no-fund --ignore-scripts) ||
+        die "npm ci failed in tests/page: it needs the registry of npm once; 'make test-fast' does without"
+    cp "$page_tools/package-lock.json" "$page_tools/node_modules/.installed.json"
+}
+
 rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root_dir/Cargo.toml")
 
 # Whether $1 is at least version $2.
@@ -100,7 +114,12 @@ case ${1:-} in
     rust) install_packages "$build_needs"; need_rust ;;
     tools) install_packages "$tool_needs" ;;
     lab) install_packages "$lab_needs" ;;
-    test) install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$test_needs"; need_rust ;;
+    page) install_packages "$page_needs"; install_page_tools ;;
+    test)
+        install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$page_needs"$'\n'"$test_needs"
+        install_page_tools
+        need_rust
+        ;;
     get-rust) get_rust ;;
-    *) die "usage: setup.sh rust|tools|lab|test|get-rust" ;;
+    *) die "usage: setup.sh rust|tools|lab|page|test|get-rust" ;;
 esac

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the tests in their tiers and closes with one line: N passed, N failed, truth: R right, ... (docs/known-truth.md).
-#   all | pure | loop | lab
+#   all | pure | page | loop | lab
+# page: reports in a browser (scripts/page-test.sh); the other tiers are cargo's tests.
 # A test's tier is in its name: loop_ needs root and loop devices and runs alone; boots_ starts guests with QEMU; lab_ runs in such a
 # guest (scripts/lab-test.sh); real_ never runs from here.
 set -uo pipefail
@@ -13,9 +14,10 @@ build_log=$(mktemp)
 boots_log=$(mktemp)
 second_log=$(mktemp)
 pure_log=$(mktemp)
+page_log=$(mktemp)
 pure_tmp=$(mktemp -d)
 background= pure= guest=
-trap 'rm -rf "$log" "$build_log" "$boots_log" "$second_log" "$pure_log" "$pure_tmp"; kill $background $pure $guest 2>/dev/null' EXIT
+trap 'rm -rf "$log" "$build_log" "$boots_log" "$second_log" "$pure_log" "$page_log" "$pure_tmp"; kill $background $pure $guest 2>/dev/null' EXIT
 status=0
 note=
 # a panic names its line; the frames of who called the test would bury what it said
@@ -99,7 +101,7 @@ $(cat "$build_log")"
     fi
 }
 
-if [ "$tier" != pure ]; then
+if wants loop || wants lab; then
     if can_root; then
         if wants lab; then build_image; fi
     else
@@ -108,21 +110,43 @@ if [ "$tier" != pure ]; then
     fi
 fi
 pure_tests() { cargo test --locked --workspace --no-fail-fast -- --skip loop_ --skip lab_ --skip boots_ --skip real_; }
+# Reports in a browser. A page test that can't begin counts as one that failed.
+page_tests() {
+    echo "     Running tests/page/check.mjs"
+    local result=0
+    cargo build --quiet --locked --package diskproof || result=1
+    [ "$result" -ne 0 ] || scripts/page-test.sh >"$page_log" 2>&1 || result=$?
+    cat "$page_log"
+    [ "$result" -eq 0 ] || grep -q '^test result: FAILED' "$page_log" || echo "test result: FAILED. 0 passed; 1 failed"
+    return "$result"
+}
+without_root() {
+    local result=0
+    pure_tests || result=$?
+    page_tests || result=$?
+    return "$result"
+}
 if wants pure && wants loop && [ -z "$note" ]; then
     cargo test --quiet --locked --workspace --no-run || fail "the tests do not build"
     # in a directory of their own: what they make there has names that tests with root clean away
-    TMPDIR=$pure_tmp pure_tests </dev/null >"$pure_log" 2>&1 &
+    TMPDIR=$pure_tmp without_root </dev/null >"$pure_log" 2>&1 &
     pure=$!
-elif wants pure; then
-    phase "tests without root"
-    run pure_tests
+else
+    if wants pure; then
+        phase "tests without root"
+        run pure_tests
+    fi
+    if wants page; then
+        phase "reports in a browser"
+        run page_tests
+    fi
 fi
 await_pure() {
     [ -n "$pure" ] || return 0
     local result=0
     wait "$pure" || result=$?
     pure=
-    phase "tests without root"
+    phase "tests without root, and reports in a browser"
     run cat "$pure_log"
     [ "$result" -eq 0 ] || status=$result
 }

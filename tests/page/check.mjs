@@ -1,133 +1,102 @@
-// Opens a report in Chromium and checks what only a browser knows: that nothing is requested or logged, that no text overlaps another or is
-// cut off, that it works without JavaScript, in the dark, in forced colours, on a small screen and on paper, and that the figures are those
-// of the JSON export.
+// Opens reports in Chromium and checks what only a browser knows (docs/report.md lists it).
 //
-// check.mjs CHROMIUM PAGE.html EXPORT.json [FOLDER for screenshots]
-import { readFileSync } from "node:fs";
+// check.mjs CHROMIUM FOLDER [FOLDER for screenshots]
+//
+// FOLDER has NAME.html and NAME.json (`report` and `export --json` of one run) for each run, demo.html and demo.json among them, and site/
+// (`report --all`).
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { _said, cells, plots, sentences } from "./figures.mjs";
+import { _drawn, geometry } from "./geometry.mjs";
+import { arrows, keyboard } from "./keyboard.mjs";
+import { _below_the_first_screen, _misplaced, _unseen, axed, printed, wider } from "./look.mjs";
+import { check, end } from "./tally.mjs";
+import { open, unfold, ways, without_script } from "./ways.mjs";
 
-const [executablePath, page_file, export_file, pictures] = process.argv.slice(2);
-const address = pathToFileURL(page_file).href;
+const [executablePath, folder, pictures] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const run = JSON.parse(readFileSync(export_file, "utf8"));
-const ways = [
-  { name: "light", options: { viewport: { width: 1280, height: 800 } } },
-  { name: "dark", options: { viewport: { width: 1280, height: 800 }, colorScheme: "dark" } },
-  { name: "forced", options: { viewport: { width: 1280, height: 800 }, forcedColors: "active" } },
-  { name: "small", options: { viewport: { width: 390, height: 844 } } },
-  { name: "wide", options: { viewport: { width: 1600, height: 1000 } } },
-  { name: "no-script", options: { viewport: { width: 1280, height: 800 }, javaScriptEnabled: false } },
-];
-let failed = 0;
-let passed = 0;
+const address = (file) => pathToFileURL(join(folder, file)).href;
+const picture = (name) => (pictures ? join(pictures, `${name.replaceAll(/[ /]/g, "-")}.png`) : undefined);
 
-function check(name, faults) {
-  if (faults.length === 0) {
-    passed += 1;
-    return;
-  }
-  failed += 1;
-  console.log(`FAILED ${name}`);
-  faults.slice(0, 10).forEach((fault) => console.log(`    ${fault}`));
-}
-
-// Texts of a picture that overlap another text, or reach beyond the picture.
-function misplaced() {
-  const faults = [];
-  for (const svg of document.querySelectorAll("svg.chart")) {
-    const frame = svg.getBoundingClientRect();
-    if (frame.width === 0) continue;
-    const texts = [...svg.querySelectorAll("text")].map((node) => ({ text: node.textContent, box: node.getBoundingClientRect() }));
-    const name = svg.closest("figure")?.id ?? svg.getAttribute("aria-label");
-    texts.forEach(({ text, box }, at) => {
-      const out = box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
-      if (out) faults.push(`${name}: "${text}" reaches beyond the picture`);
-      for (const other of texts.slice(at + 1)) {
-        const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
-        const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
-        if (wide > 1 && high > 3) faults.push(`${name}: "${text}" overlaps "${other.text}"`);
-      }
-    });
-  }
-  return faults;
-}
-
-// The figures of each cell as the page has them: cell -> metric -> [estimate, low, high].
-function figures() {
-  const all = {};
-  for (const cell of document.querySelectorAll("details.cell")) {
-    const own = {};
-    for (const row of cell.querySelectorAll("tr")) {
-      const words = [...row.querySelectorAll("td")].map((entry) => entry.textContent);
-      if (words.length === 6) own[words[0]] = words.slice(1, 4);
+/** What holds for every page, in these ways of looking at it. `close` asks for what takes longer, too. */
+async function look_at(browser, name, file, ways, close) {
+  for (const way of ways) {
+    const { page, requests, messages, close: done } = await open(browser, address(file), way.options);
+    const said = (what) => `${name}, ${way.name}: ${what}`;
+    if (pictures) await page.screenshot({ path: picture(`${name}-${way.name}-first`) });
+    await unfold(page);
+    check(said("nothing is wider than the window"), await wider(page));
+    check(said("texts of pictures have room"), await page.evaluate(_misplaced));
+    check(said("nothing has the colour of the paper"), await page.evaluate(_unseen));
+    if (way.axe) check(said("axe-core"), await axed(page, axe));
+    if (way.name === "390 px") check(said("arrow keys move what is wide"), await arrows(page));
+    if (way.name === "light" && close) {
+      check(said("print"), await printed(page, pictures && join(pictures, `${name}.pdf`)));
+      check(said("a keyboard reaches everything"), await keyboard(page));
     }
-    all[cell.id.replace("cell-", "")] = own;
+    if (pictures && close) await page.screenshot({ path: picture(`${name}-${way.name}`), fullPage: true });
+    check(said("nothing is requested"), requests);
+    check(said("the console is empty"), messages);
+    await done();
   }
-  return all;
 }
 
-function differing(shown) {
-  const faults = [];
-  const same = (text, value) => (value === null ? text === "?" : Math.abs(Number(text) - value) <= 1e-5 * Math.abs(value));
-  for (const cell of run.cells) {
-    for (const [name, metric] of Object.entries(cell.metrics)) {
-      const found = shown[cell.id]?.[name];
-      const values = [metric.estimate, metric.low, metric.high];
-      if (!found || !values.every((value, at) => same(found[at], value))) {
-        faults.push(`${cell.id} ${name}: the page has ${found}, the export ${values}`);
-      }
-    }
-  }
-  return faults;
+/** The page with its own policy in force, and without scripts: it must not complain, and say and draw the same. */
+async function bare(browser, name, file) {
+  const strict = await open(browser, address(file), ways[0].options, true);
+  const whole = await strict.page.evaluate(_said);
+  const drawn = await strict.page.evaluate(() => document.querySelectorAll("svg.chart *").length);
+  check(`${name}: its own policy lets all of it through`, [...strict.messages, ...strict.requests]);
+  const styled = await strict.page.evaluate(() => getComputedStyle(document.body).margin);
+  check(`${name}: its style sheet is applied`, styled === "0px" ? [] : [`the body's margin is ${styled}`]);
+  await strict.close();
+  const { page, requests, messages, close } = await open(browser, address(file), without_script.options, true);
+  check(`${name}, no script: nothing is requested or logged`, [...requests, ...messages]);
+  const left = await page.evaluate(_said);
+  check(`${name}, no script: the same sentences and numbers`, left.text.trim() === whole.text.trim() ? [] : ["they differ"]);
+  const pictures_left = await page.evaluate(() => document.querySelectorAll("svg.chart *").length);
+  check(`${name}, no script: the same pictures`, pictures_left >= drawn ? [] : [`${pictures_left} of ${drawn} elements`]);
+  await close();
 }
 
-const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-for (const { name, options } of ways) {
-  // Only so can axe-core be loaded: the page itself allows no script.
-  const context = await browser.newContext({ ...options, bypassCSP: true });
-  const page = await context.newPage();
-  const requests = [];
-  const messages = [];
-  page.on("request", (request) => request.url().startsWith("file:") || requests.push(request.url()));
-  page.on("console", (message) => messages.push(message.text()));
-  page.on("pageerror", (error) => messages.push(String(error)));
-  await page.goto(address);
-  check(`${name}: requests`, requests);
-  check(`${name}: console`, messages);
-  if (pictures) await page.screenshot({ path: `${pictures}/${name}-first.png` });
-  if (name === "no-script") {
-    check(`${name}: the heading is there`, (await page.locator("h1").count()) === 1 ? [] : ["no heading"]);
-    await context.close();
-    continue;
-  }
-  await page.evaluate(() => document.querySelectorAll("details.cell").forEach((part) => { part.open = true; }));
-  check(`${name}: texts of pictures`, await page.evaluate(misplaced));
-  const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-  check(`${name}: nothing is wider than the window`, beyond > 0 ? [`${beyond} pixels beyond`] : []);
-  if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true });
-  if (name === "light") {
-    check("figures are those of the export", differing(await page.evaluate(figures)));
-    const bare = "svg:not([aria-label]), .scroll:not([tabindex]), pre:not([tabindex])";
-    check("pictures have names, and what scrolls can be reached by keyboard", await page.locator(bare).evaluateAll((all) => all.map((one) => one.outerHTML.slice(0, 80))));
-    const pdf = await page.pdf({ path: pictures ? `${pictures}/page.pdf` : undefined });
-    check("print", pdf.length > 1000 ? [] : ["an empty document"]);
-  }
-  if (name !== "forced") {
-    await page.addScriptTag({ content: axe });
-    const found = await page.evaluate(() => globalThis.axe.run());
-    check(`${name}: axe-core`, found.violations.flatMap((v) => v.nodes.map((node) => `${v.id}: ${node.html.slice(0, 120)}: ${node.failureSummary.split("\n")[1] ?? ""}`)));
-  }
-  await context.close();
+/** The figures of a run's page: those of the export, and drawn where they belong. */
+async function figures(browser, name, file, run) {
+  const { page, close } = await open(browser, address(file), ways[0].options);
+  await unfold(page);
+  const said = await page.evaluate(_said);
+  check(`${name}: figures of cells are those of the export`, cells(said, run));
+  check(`${name}: figures of dot plots are those of the export`, plots(said, run));
+  check(`${name}: sentences are those of the export`, sentences(said, run));
+  const { faults, compared } = geometry(await page.evaluate(_drawn));
+  check(`${name}: marks stand where their numbers say`, compared > 0 ? faults : ["nothing was compared"]);
+  await close();
+  return compared;
 }
-// With its own policy in force, the page must not complain either.
-const strict = await (await browser.newContext()).newPage();
-const complaints = [];
-strict.on("console", (message) => complaints.push(message.text()));
-await strict.goto(address);
-check("the page keeps its own policy", complaints);
-check("its style sheet is applied", (await strict.evaluate(() => getComputedStyle(document.body).margin)) === "0px" ? [] : ["it is not"]);
-await browser.close();
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+
+const browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid() !== 0 });
+try {
+  let marks = 0;
+  const runs = readdirSync(folder).filter((file) => file.endsWith(".html")).map((file) => file.slice(0, -5));
+  for (const name of runs) {
+    const file = `${name}.html`;
+    marks += await figures(browser, name, file, JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")));
+    await bare(browser, name, file);
+    await look_at(browser, name, file, ways, true);
+  }
+  const demo = await open(browser, address("demo.html"), ways[0].options);
+  check("demo: the first screen has question, answer, pictures and caveats", await demo.page.evaluate(_below_the_first_screen));
+  await demo.close();
+  for (const file of existsSync(join(folder, "site")) ? readdirSync(join(folder, "site")) : []) {
+    await bare(browser, `site ${file}`, `site/${file}`);
+    // The pages of runs are those above, with links.
+    const some = ways.filter((way) => way.name === "light" || way.name === "390 px");
+    if (!readFileSync(join(folder, "site", file), "utf8").includes('class="cell"')) await look_at(browser, `site ${file}`, `site/${file}`, some, true);
+  }
+  console.log(`${marks} marks of ${runs.length} runs stand where the numbers say`);
+} finally {
+  await browser.close();
+}
+process.exit(end() ? 0 : 1);
