@@ -2,7 +2,7 @@
 
 use crate::number::plain;
 use crate::scale::Scale;
-use crate::svg::{Anchor, Svg};
+use crate::svg::{Anchor, Svg, number};
 
 /// The room of an axis below a picture, in pixels.
 pub(crate) const BELOW: f64 = 34.0;
@@ -17,11 +17,11 @@ pub(crate) fn horizontal(
     shown: impl Fn(f64) -> String,
 ) {
     svg.marked("axis", &scale_of(scale));
-    for tick in scale.ticks(most) {
-        let x = scale.place(tick);
-        svg.line("grid", (x, top), (x, bottom));
-        svg.text("tick", (x, bottom + 14.0), Anchor::Middle, &shown(tick));
-    }
+    let ticks: Vec<(f64, f64)> =
+        scale.ticks(most).into_iter().map(|tick| (scale.place(tick), tick)).collect();
+    svg.path("grid", &uprights(ticks.iter().map(|tick| tick.0), (top, bottom)));
+    let texts: Vec<_> = ticks.iter().map(|(x, tick)| ((*x, bottom + 14.0), shown(*tick))).collect();
+    svg.texts("tick", Anchor::Middle, &texts);
     let (left, right) = scale.range();
     svg.text("unit", ((left + right) / 2.0, bottom + 29.0), Anchor::Middle, title);
     svg.end();
@@ -37,14 +37,30 @@ pub(crate) fn vertical(
     shown: impl Fn(f64) -> String,
 ) {
     svg.marked("axis", &scale_of(scale));
-    for tick in scale.ticks(most) {
-        let y = scale.place(tick);
-        svg.line("grid", (left, y), (right, y));
-        svg.text("tick", (left - 6.0, y + 4.0), Anchor::End, &shown(tick));
-    }
+    let ticks: Vec<(f64, f64)> =
+        scale.ticks(most).into_iter().map(|tick| (scale.place(tick), tick)).collect();
+    levels(svg, &ticks, (left, right), shown);
     let (bottom, top) = scale.range();
     svg.text("unit", (left, bottom.min(top) - 8.0), Anchor::Start, title);
     svg.end();
+}
+
+/// Horizontal lines at places from the top, each with the text of its value at its left end.
+pub(crate) fn levels(
+    svg: &mut Svg,
+    ticks: &[(f64, f64)],
+    (left, right): (f64, f64),
+    shown: impl Fn(f64) -> String,
+) {
+    let line = |(y, _): &(f64, f64)| format!("M{} {}h{}", number(left), number(*y), number(right - left));
+    svg.path("grid", &ticks.iter().map(line).collect::<String>());
+    let texts: Vec<_> = ticks.iter().map(|(y, tick)| ((left - 6.0, y + 4.0), shown(*tick))).collect();
+    svg.texts("tick", Anchor::End, &texts);
+}
+
+/// Vertical lines at places from the left, as the data of a path.
+pub(crate) fn uprights(places: impl Iterator<Item = f64>, (top, bottom): (f64, f64)) -> String {
+    places.map(|x| format!("M{} {}v{}", number(x), number(top), number(bottom - top))).collect()
 }
 
 /// The scale in attributes, so that a program can turn the places of marks back into values.

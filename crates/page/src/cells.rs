@@ -5,20 +5,25 @@ use crate::curves::curves;
 use crate::figure::{Entry, Figure, Numbers, folded, table};
 use crate::number::plain;
 use crate::rounds::{letter, rounds};
+use crate::svg::content;
 use crate::trials::{Ran, Trials};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use record::finding::Finding;
-use record::judged::{CellView, Metric, NodeView, RunView};
+use record::judged::{CellView, Metric, NodeView};
 use record::printable::{one_line, printable};
+
+/// The kinds of pictures of a cell, which begin their names.
+pub(crate) const PICTURES: [&str; 3] = ["rounds", "latency", "bytes"];
 
 /// A cell with what is shown of it.
 pub(crate) struct CellPart<'a> {
-    pub(crate) view: &'a RunView,
     pub(crate) cell: &'a CellView,
     /// Its name: the parts in which the cells differ.
     pub(crate) name: &'a str,
     /// The name of the metric that it is judged by.
     pub(crate) judged: Option<&'a str>,
+    /// Its findings, the worst first.
+    pub(crate) findings: &'a [&'a Finding],
     pub(crate) trials: &'a Trials,
 }
 
@@ -29,23 +34,18 @@ impl CellPart<'_> {
         let mut figures = Vec::new();
         if let Some(trials) = self.trials.of(&self.cell.id) {
             let judged = self.judged.and_then(|name| Some((name, self.cell.metrics.get(name)?)));
-            figures.extend(rounds(format!("rounds-{id}"), self.cell, judged, &self.findings(), trials));
+            figures.extend(rounds(format!("rounds-{id}"), self.cell, judged, self.findings, trials));
             figures.extend(curves(&format!("latency-{id}"), trials));
         }
         figures.extend(bytes(format!("bytes-{id}"), self.cell));
         figures
     }
 
-    /// Its findings, the worst first.
-    fn findings(&self) -> Vec<&Finding> {
-        self.view.findings.iter().filter(|finding| finding.cell == self.cell.id).collect()
-    }
-
     /// The part of the page; folded unless `open`.
     pub(crate) fn markup(&self, open: bool) -> Markup {
         let cell = self.cell;
         let ran = self.trials.of(&cell.id).and_then(|trials| trials.ran.as_ref());
-        let findings = self.findings();
+        let findings = self.findings;
         html! {
             details class="cell" id=(format!("cell-{}", id(&cell.id.0))) open=[open.then_some("")] {
                 summary { h3 { (printable(self.name)) } }
@@ -126,14 +126,19 @@ fn job(ran: &Ran) -> Markup {
     html! {
         details {
             summary { "The job as it ran in round " (round) ", and the commands that built its stack" }
-            @if !ran.argv.is_empty() { p { "Command of the engine:" } pre tabindex="0" { (ran.argv) } }
-            @if !ran.input.is_empty() { p { "Its input:" } pre tabindex="0" { (ran.input) } }
+            @if !ran.argv.is_empty() { p { "Command of the engine:" } (lines(&ran.argv)) }
+            @if !ran.input.is_empty() { p { "Its input:" } (lines(&ran.input)) }
             @if !ran.departures.is_empty() {
                 p { "Not done as asked:" }
                 ul { @for departure in &ran.departures { li { (departure) } } }
             }
-            @if !ran.built.is_empty() { p { "Commands that built the stack, in order:" } pre tabindex="0" { (ran.built.join("\n")) } }
-            @if !ran.settings.is_empty() { p { "Kernel settings during the trial:" } pre tabindex="0" { (ran.settings.join("\n")) } }
+            @if !ran.built.is_empty() { p { "Commands that built the stack, in order:" } (lines(&ran.built.join("\n"))) }
+            @if !ran.settings.is_empty() { p { "Kernel settings during the trial:" } (lines(&ran.settings.join("\n"))) }
         }
     }
+}
+
+/// Lines of a program's input or output, which were made printable before.
+fn lines(text: &str) -> Markup {
+    html! { pre tabindex="0" { (PreEscaped(content(text))) } }
 }

@@ -4,9 +4,8 @@ use crate::axis;
 use crate::figure::{Entry, Figure, Numbers};
 use crate::number::plain;
 use crate::scale::{Scale, extent};
-use crate::svg::{Anchor, Svg, number};
+use crate::svg::{Anchor, Svg, through};
 use crate::trials::{CellTrials, Curve, LEAST_BEYOND};
-use std::fmt::Write as _;
 
 /// The place of the picture, in pixels.
 const LEFT: f64 = 66.0;
@@ -38,13 +37,9 @@ fn of_kind(name: &str, kind: &'static str, trials: &CellTrials) -> Option<Figure
     let title = axis::title(&format!("{kind} latency"), unit.unit, &y);
     axis::vertical(&mut svg, &y, (LEFT, RIGHT), 5, &title, |tick| axis::tick(tick / unit.factor));
     percentiles(&mut svg, &x);
-    let mut data = String::new();
-    for (_, curve) in &lines {
-        for ((at, us), command) in curve.iter().zip(std::iter::once('M').chain(std::iter::repeat('L'))) {
-            let _ = write!(data, "{command}{} {}", number(x.place(*at)), number(y.place(*us)));
-        }
-    }
-    svg.path("thin", &data);
+    let line =
+        |(_, curve): &(u32, &Curve)| through(curve.iter().map(|(at, us)| (x.place(*at), y.place(*us))));
+    svg.path("thin", &lines.iter().map(line).collect::<String>());
     Some(Figure {
         name: format!("{name}-{kind}"),
         title: format!("Latency of each {kind}, by percentile"),
@@ -61,11 +56,12 @@ fn of_kind(name: &str, kind: &'static str, trials: &CellTrials) -> Option<Figure
 /// The axis of percentiles, over 1/(1-p).
 fn percentiles(svg: &mut Svg, x: &Scale) {
     svg.marked("axis", &axis::scale_of(x));
-    for (at, title) in SHOWN.into_iter().filter(|(at, _)| x.holds(*at)) {
-        let place = x.place(at);
-        svg.line("grid", (place, TOP), (place, BOTTOM));
-        svg.text("tick", (place, BOTTOM + 14.0), Anchor::Middle, title);
-    }
+    let shown: Vec<(f64, &str)> =
+        SHOWN.into_iter().filter(|(at, _)| x.holds(*at)).map(|(at, title)| (x.place(at), title)).collect();
+    svg.path("grid", &axis::uprights(shown.iter().map(|tick| tick.0), (TOP, BOTTOM)));
+    let texts: Vec<_> =
+        shown.iter().map(|(place, title)| ((*place, BOTTOM + 14.0), (*title).to_owned())).collect();
+    svg.texts("tick", Anchor::Middle, &texts);
     svg.text(
         "unit",
         ((LEFT + RIGHT) / 2.0, BOTTOM + 29.0),

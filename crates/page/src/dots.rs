@@ -174,10 +174,12 @@ fn row(svg: &mut Svg, row: &DotRow, columns: &Columns, y: f64) {
 /// Every trial, from the first round at the top of the row to the last one at its bottom.
 fn trials(svg: &mut Svg, row: &DotRow, scale: &Scale, y: f64) {
     let count = rows(row.trials.len()).max(1.0);
-    for (place, (_, value)) in row.trials.iter().enumerate().filter(|(_, (_, value))| scale.holds(*value)) {
+    let shown = row.trials.iter().enumerate().filter(|(_, (_, value))| scale.holds(*value));
+    let place_of = |(place, (_, value)): (usize, &(u32, f64))| {
         let share = (rows(place) + 0.5) / count - 0.5;
-        svg.circle("trial", (scale.place(*value), y + share * (ROW - 8.0)), 2.2);
-    }
+        (scale.place(*value), y + share * (ROW - 8.0))
+    };
+    svg.dots("trials", shown.map(place_of));
 }
 
 fn ratios_of(svg: &mut Svg, row: &DotRow, scale: &Scale, y: f64) {

@@ -77,7 +77,7 @@ pub(crate) fn path(bins: &[Bin], left: i32, step: i32, scale: &Scale) -> String 
 fn band(out: &mut String, places: &[(i32, i32)], x: i32, step: i32) {
     let Some((_, first)) = places.first() else { return };
     let _ = write!(out, "M{x} {first}");
-    let mut line = Line { out, at: *first, level: 0 };
+    let mut line = Line { out, at: *first, level: 0, goes_on: false };
     match places {
         [(low, high)] if low == high => line.to(step.max(1), *high),
         [(low, _)] => line.to(0, *low),
@@ -103,6 +103,8 @@ struct Line<'a> {
     at: i32,
     /// The step at this height that isn't written yet.
     level: i32,
+    /// Whether the last command is a line, so that another one needs no letter.
+    goes_on: bool,
 }
 
 impl Line<'_> {
@@ -115,7 +117,13 @@ impl Line<'_> {
         match y - self.at {
             0 => self.level = dx,
             dy => {
-                let _ = write!(self.out, "l{dx}{}{dy}", if dy < 0 { "" } else { " " });
+                let letter = match (self.goes_on, dx < 0) {
+                    (false, _) => "l",
+                    (true, true) => "",
+                    (true, false) => " ",
+                };
+                let _ = write!(self.out, "{letter}{dx}{}{dy}", if dy < 0 { "" } else { " " });
+                self.goes_on = true;
             }
         }
         self.at = y;
@@ -124,7 +132,7 @@ impl Line<'_> {
     fn end(&mut self) {
         if self.level != 0 {
             let _ = write!(self.out, "h{}", self.level);
-            self.level = 0;
+            (self.level, self.goes_on) = (0, false);
         }
     }
 }
@@ -185,6 +193,6 @@ mod tests {
     fn a_band_returns_along_its_lowest_rates() {
         let scale = Scale::linear((0.0, 10.0), (100.0, 0.0));
         let bins = [Some((2.0, 4.0)), Some((3.0, 9.0)), Some((1.0, 1.0))];
-        assert_eq!(path(&bins, 10, 2, &scale), "M11 60l2-50l2 80l-2-20l-2 10z");
+        assert_eq!(path(&bins, 10, 2, &scale), "M11 60l2-50 2 80-2-20-2 10z");
     }
 }

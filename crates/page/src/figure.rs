@@ -85,27 +85,28 @@ impl Figure {
 pub(crate) fn folded(summary: &str, numbers: &Numbers) -> Markup {
     html! {
         @if !numbers.rows.is_empty() {
-            details { summary { (summary) } div class="scroll" tabindex="0" role="group" aria-label=(summary) { (table(numbers)) } }
+            details { summary { (summary) } div class="scroll" tabindex="0" role="group" aria-label="table" { (table(numbers)) } }
         }
     }
 }
 
+/// The table. Its rows and entries have no end tags, which HTML doesn't need: numbers are the largest part of a page.
 pub(crate) fn table(numbers: &Numbers) -> Markup {
     html! {
         table class="numbers" {
-            thead { tr { @for title in &numbers.columns { th scope="col" { (printable(title)) } } } }
-            tbody { @for row in &numbers.rows { tr { @for entry in row { (self::entry(entry)) } } } }
+            thead; tr; @for title in &numbers.columns { th; (printable(title)) }
+            tbody; @for row in &numbers.rows { tr; @for entry in row { (self::entry(entry)) } }
         }
     }
 }
 
 fn entry(entry: &Entry) -> Markup {
     match entry {
-        Entry::Text(text) => html! { td class="t" { (printable(text)) } },
-        Entry::Number(value) => html! { td { (plain(*value)) } },
+        Entry::Text(text) => html! { td class="t"; (printable(text)) },
+        Entry::Number(value) => html! { td; (plain(*value)) },
         Entry::Numbers(values) => {
-            html! { td class="t" { (values.iter().map(|value| plain(*value)).collect::<Vec<_>>().join(", ")) } }
+            html! { td class="t"; (values.iter().map(|value| plain(*value)).collect::<Vec<_>>().join(", ")) }
         }
-        Entry::Unknown => html! { td { "?" } },
+        Entry::Unknown => html! { td; "?" },
     }
 }

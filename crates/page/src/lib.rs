@@ -9,8 +9,12 @@ mod document;
 mod dots;
 mod envelope;
 mod figure;
+mod folder;
 mod frame;
+mod layout;
+mod lookup;
 mod number;
+mod pairs;
 mod past;
 mod ratios;
 mod rounds;
@@ -25,9 +29,12 @@ mod sweeps;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod tracks;
 mod trials;
 
+pub use folder::{FolderPart, MOST_CELLS, OVERVIEW, RunFolder};
 pub use frame::Link;
+pub use pairs::{MOST_PAIRED, Pairs};
 pub use run::{NoSuchChart, RunPage};
 pub use site::{ExperimentEntry, FileNames, RunEntry, document_page, first_answer, history_page, index};
 pub use trials::{Reading, TrialPart, Trials};

@@ -15,16 +15,31 @@ const ROW: f64 = 22.0;
 const ABOVE: f64 = 10.0;
 
 /// A row: what is compared, by which metric, the ratio, and whether both differ.
-struct Compared {
-    label: String,
-    metric: String,
-    ratio: Option<RatioView>,
-    relation: Relation,
+pub(crate) struct Compared {
+    pub(crate) label: String,
+    pub(crate) metric: String,
+    pub(crate) ratio: Option<RatioView>,
+    pub(crate) relation: Relation,
 }
 
 /// The figure of all ratios of a run; `None` if there are none.
 pub(crate) fn ratios(view: &RunView) -> Option<Figure> {
     let rows = rows(view);
+    let confidence = rows.iter().find_map(|row| row.ratio).map_or(0.95, |ratio| ratio.confidence);
+    Some(Figure {
+        name: "ratios".to_owned(),
+        title: "Ratios".to_owned(),
+        sentence: format!(
+            "Lines: {} interval of the ratio of geometric means, paired within rounds; at 1 both are equal.",
+            report::percent(confidence)
+        ),
+        svg: drawn(&rows)?,
+        numbers: numbers(&rows),
+    })
+}
+
+/// Ratios with their intervals, one row each; `None` without a ratio.
+pub(crate) fn drawn(rows: &[Compared]) -> Option<Svg> {
     let known = || rows.iter().filter_map(|row| row.ratio);
     known().next()?;
     let all = known().flat_map(|r| [Some(r.ratio), r.low, r.high]).flatten().chain([1.0]);
@@ -41,21 +56,11 @@ pub(crate) fn ratios(view: &RunView) -> Option<Figure> {
     axis::horizontal(&mut svg, &scale, (ABOVE, bottom), 5, &axis::title("ratio", "", &scale), axis::tick);
     svg.line("one", (scale.place(1.0), ABOVE), (scale.place(1.0), bottom));
     let mut y = ABOVE + ROW / 2.0;
-    for row in &rows {
+    for row in rows {
         self::row(&mut svg, row, &scale, y);
         y += ROW;
     }
-    let confidence = known().next().map_or(0.95, |ratio| ratio.confidence);
-    Some(Figure {
-        name: "ratios".to_owned(),
-        title: "Ratios".to_owned(),
-        sentence: format!(
-            "Lines: {} interval of the ratio of geometric means, paired within rounds; at 1 both are equal.",
-            report::percent(confidence)
-        ),
-        svg,
-        numbers: numbers(&rows),
-    })
+    Some(svg)
 }
 
 fn rows(view: &RunView) -> Vec<Compared> {
@@ -104,7 +109,8 @@ fn row(svg: &mut Svg, row: &Compared, scale: &Scale, y: f64) {
     svg.end();
 }
 
-fn numbers(rows: &[Compared]) -> Numbers {
+/// The same numbers as a table.
+pub(crate) fn numbers(rows: &[Compared]) -> Numbers {
     let mut numbers = Numbers::new(&["compared", "metric", "ratio", "low", "high", "rounds", "they"]);
     let row = |row: &Compared| {
         let relation = match row.relation {

@@ -7,7 +7,8 @@ use crate::figure::{Entry, Figure, Numbers};
 use crate::number::plain;
 use crate::scale::{Scale, extent};
 use crate::svg::{Anchor, Svg, number, width};
-use crate::trials::{CellTrials, Course, Piece, Round, Track};
+use crate::tracks::{self, Drawn, Line};
+use crate::trials::{CellTrials, Piece, Round};
 use record::finding::Finding;
 use record::judged::{CellView, Metric};
 use std::fmt::Write as _;
@@ -63,27 +64,6 @@ impl Panels<'_> {
     }
 }
 
-/// What a line of a track shows of a trial.
-type Line = fn(&Course) -> &Track;
-
-/// A track: its title, its unit and its lines, the first one drawn solid.
-struct Drawn {
-    title: &'static str,
-    unit: &'static str,
-    lines: &'static [Line],
-}
-
-/// All tracks, from top to bottom.
-const TRACKS: [Drawn; 3] = [
-    Drawn { title: "I/Os per second of the load", unit: "1/s", lines: &[|c| &c.iops] },
-    Drawn {
-        title: "bytes per second: asked by the load (filled), at the devices directly below it (outlined)",
-        unit: "B/s",
-        lines: &[|c| &c.asked, |c| &c.device],
-    },
-    Drawn { title: "busy share of the machine's CPUs", unit: "1", lines: &[|c| &c.cpu] },
-];
-
 /// The figure of a cell's rounds; `None` without a trial. `judged` is the metric that the cell is judged by, with its name.
 pub(crate) fn rounds(
     name: String,
@@ -93,7 +73,7 @@ pub(crate) fn rounds(
     trials: &CellTrials,
 ) -> Option<Figure> {
     let panels = panels(trials)?;
-    let shown: Vec<Drawn> = TRACKS.into_iter().filter(|track| has(track, panels.rounds)).collect();
+    let shown = tracks::known(panels.rounds);
     let count = shown.len() + usize::from(judged.is_some());
     let height = ABOVE + (TRACK + TITLE) * f64::from(u32::try_from(count).unwrap_or(0)) + 12.0;
     let mut svg = Svg::new(panels.right().max(RIGHT) + 10.0, height);
@@ -103,8 +83,8 @@ pub(crate) fn rounds(
         values(&mut svg, &panels, cell, (metric, figure), top);
         top += TRACK + TITLE;
     }
-    for track in &shown {
-        self::track(&mut svg, &panels, track, top);
+    for one in &shown {
+        track(&mut svg, &panels, one, top);
         top += TRACK + TITLE;
     }
     Some(Figure {
@@ -135,21 +115,15 @@ fn panels(trials: &CellTrials) -> Option<Panels<'_>> {
     Some(Panels { rounds, width, gap, time })
 }
 
-fn has(track: &Drawn, rounds: &[Round]) -> bool {
-    let known = |pieces: &Track| pieces.iter().any(|piece| piece.rate.is_some());
-    rounds.iter().any(|round| track.lines.iter().any(|line| known(line(&round.course))))
-}
-
 /// The rounds' numbers, their ramps, and a mark on each failed trial.
 fn heads(svg: &mut Svg, panels: &Panels<'_>, findings: &[&Finding], bottom: f64) {
     let every = usize::try_from(60 / panels.width.max(1)).unwrap_or(0) + 1;
-    let (mut frames, mut ramps) = (String::new(), String::new());
+    let (mut ramps, mut ticks) = (String::new(), Vec::new());
     let time = |left: f64| Scale::linear(panels.time, (left, left + f64::from(panels.inner())));
     for (place, round) in panels.rounds.iter().enumerate() {
         let left = panels.left(place);
         let scale = time(left);
         let tall = bottom - ABOVE - 4.0;
-        boxed(&mut frames, left, f64::from(panels.inner()), tall);
         if round.course.begin() < 0.0 {
             let from = scale.place(round.course.begin());
             boxed(&mut ramps, from, scale.place(0.0) - from, tall);
@@ -162,11 +136,19 @@ fn heads(svg: &mut Svg, panels: &Panels<'_>, findings: &[&Finding], bottom: f64)
             } else {
                 (round.round + 1).to_string()
             };
-            svg.text("tick", (middle, ABOVE - 20.0), Anchor::Middle, &text);
+            ticks.push(((middle, ABOVE - 20.0), text));
         }
     }
-    svg.path("panel", &frames);
+    svg.texts("tick", Anchor::Middle, &ticks);
+    frames(svg, panels, bottom);
     svg.path("ramp", &ramps);
+}
+
+/// Lines above and below each panel. All panels are equally wide, so two dashed lines are enough.
+fn frames(svg: &mut Svg, panels: &Panels<'_>, bottom: f64) {
+    let long = number(panels.right() - LEFT);
+    let line = |y: f64| format!("M{} {}h{long}", number(LEFT), number(y));
+    svg.dashed("panel", (panels.inner(), panels.gap), &(line(ABOVE + 4.0) + &line(bottom)));
 }
 
 /// Adds a rectangle below the numbers of the rounds to the data of a path.
@@ -216,12 +198,11 @@ fn values(svg: &mut Svg, panels: &Panels<'_>, cell: &CellView, (name, metric): (
     }
     let y = scale.place(metric.estimate);
     svg.line("estimate", (LEFT, y), (panels.right(), y));
-    for (place, round) in panels.rounds.iter().enumerate() {
-        if let Some(value) = value_of(cell, metric, round) {
-            let x = panels.left(place) + f64::from(panels.inner()) / 2.0;
-            svg.circle("mean", (x, scale.place(value)), 3.0);
-        }
-    }
+    let places = panels.rounds.iter().enumerate().filter_map(|(place, round)| {
+        let x = panels.left(place) + f64::from(panels.inner()) / 2.0;
+        Some((x, scale.place(value_of(cell, metric, round)?)))
+    });
+    svg.dots("values", places);
 }
 
 /// The judged value of a round; `None` if the round has none.
@@ -239,15 +220,12 @@ fn axis_of(svg: &mut Svg, panels: &Panels<'_>, scale: &Scale, title: &str, unit:
     let unit = if shown.unit.is_empty() { String::new() } else { format!(", {}", shown.unit) };
     svg.text("unit", (LEFT, top - 7.0), Anchor::Start, &format!("{title}{unit}"));
     let (low, high) = scale.domain();
-    for tick in [low, high] {
-        let y = scale.place(tick);
-        svg.line("grid", (LEFT, y), (panels.right(), y));
-        svg.text("tick", (LEFT - 6.0, y + 4.0), Anchor::End, &axis::tick(tick / shown.factor));
-    }
+    let ticks = [low, high].map(|tick| (scale.place(tick), tick));
+    axis::levels(svg, &ticks, (LEFT, panels.right()), |tick| axis::tick(tick / shown.factor));
 }
 
 fn track(svg: &mut Svg, panels: &Panels<'_>, track: &Drawn, top: f64) {
-    let bins = |line: &Line| -> Vec<Vec<Bin>> {
+    let bins = |(_, line): &(&str, Line)| -> Vec<Vec<Bin>> {
         panels.rounds.iter().map(|round| envelope(line(&round.course), panels.time, panels.bins())).collect()
     };
     let lines: Vec<Vec<Vec<Bin>>> = track.lines.iter().map(bins).collect();
@@ -282,7 +260,7 @@ fn sentence(panels: &Panels<'_>, judged: Option<(&str, &Metric)>, findings: bool
         if findings { " Letters above a panel are findings that the trial shows, listed below." } else { "" };
     format!(
         "Each panel is one trial of {} s; shaded: the ramp, which doesn't count.{band} Tracks are thinned: the lowest and the \
-         highest rate in each {} s; a gap means that a counter is missing.{marks}{left_out}",
+         highest rate in each {} s; a gap means that a counter is missing, or that no I/O completed.{marks}{left_out}",
         plain((end * 100.0).round() / 100.0),
         plain((bin * 100.0).round() / 100.0)
     )
@@ -294,19 +272,9 @@ fn numbers(
     cell: &CellView,
     judged: Option<(&str, &Metric)>,
     findings: &[&Finding],
-    shown: &[Drawn],
+    shown: &[&Drawn],
 ) -> Numbers {
-    let lines: Vec<(&str, Line)> = shown
-        .iter()
-        .flat_map(|track| {
-            let names: &[&str] = match track.unit {
-                "1/s" => &["I/Os per second"],
-                "B/s" => &["bytes per second asked", "bytes per second at the devices"],
-                _ => &["busy share of the CPUs"],
-            };
-            names.iter().copied().zip(track.lines.iter().copied())
-        })
-        .collect();
+    let lines: Vec<(&str, Line)> = shown.iter().flat_map(|track| track.lines.iter().copied()).collect();
     let mut columns = vec!["round".to_owned()];
     columns.extend(judged.map(|(name, metric)| format!("{name} ({})", metric.unit)));
     columns.extend(lines.iter().flat_map(|(name, _)| [format!("{name}: lowest"), "highest".to_owned()]));

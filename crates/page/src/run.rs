@@ -1,10 +1,13 @@
 //! The page of one run.
 
-use crate::cells::CellPart;
+use crate::cells::{self, CellPart};
 use crate::document::{block, title};
 use crate::dots::dots;
 use crate::figure::Figure;
 use crate::frame::{Frame, Link, frame};
+use crate::layout::{again, answers, blocks, is_note, plots};
+use crate::lookup::Lookup;
+use crate::pairs::{Pairs, pairs};
 use crate::ratios::ratios;
 use crate::searches::searches;
 use crate::style::CHART;
@@ -13,9 +16,8 @@ use crate::trials::Trials;
 use maud::{Markup, html};
 use record::id::CellId;
 use record::judged::RunView;
-use record::printable::{printable, printable_lines};
-use report::{Block, Document, DotPlot};
-use std::collections::BTreeMap;
+use record::printable::printable;
+use report::{Block, Document};
 use thiserror::Error;
 
 /// The most cells that are unfolded when the page is opened.
@@ -32,16 +34,32 @@ pub struct RunPage<'a> {
     pub trials: &'a Trials,
     /// The text of the experiment file.
     pub source: &'a str,
+    /// All comparisons behind its answers; empty: they aren't drawn.
+    pub pairs: &'a [Pairs],
 }
 
 /// A run has no picture of this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the run has no picture `{}`; it has {}", printable(.name), .known.join(", "))]
+#[error("the run has no picture `{}`; it has {}", printable(.name), listed(.known))]
 pub struct NoSuchChart {
     /// The name that was asked for.
     pub name: String,
     /// The names of all its pictures.
     pub known: Vec<String>,
+}
+
+/// The most names of pictures in an error.
+const NAMED: usize = 100;
+
+fn listed(known: &[String]) -> String {
+    let first: Vec<&str> = known.iter().take(NAMED).map(String::as_str).collect();
+    match known.len().saturating_sub(NAMED) {
+        0 => first.join(", "),
+        more => format!(
+            "{} and {more} more; those of a cell are named `rounds-CELL`, `latency-CELL-read` and `bytes-CELL` by its id in `export --json`",
+            first.join(", ")
+        ),
+    }
 }
 
 impl RunPage<'_> {
@@ -54,21 +72,20 @@ impl RunPage<'_> {
     /// The same page with links to other pages of its folder.
     #[must_use]
     pub fn linked(&self, links: &[Link]) -> String {
-        let names = report::names(self.view);
+        let lookup = Lookup::of(self.view, self.document);
         let (first, others) = self.plots();
-        let (top, rest) = self.blocks();
-        let sweeps =
-            sweeps(self.view).into_iter().chain(ratios(self.view)).chain(searches(self.view, &names));
+        let (top, rest) = blocks(self.document);
+        let others: Vec<Figure> = others.into_iter().chain(self.of_several(&lookup)).collect();
         let body = html! {
             @if let Some(Block::Title(text, under)) = self.document.blocks.first() { (title(text, under)) }
-            @for answer in self.answers() { (block(answer)) }
+            @for answer in answers(self.document) { (block(answer)) }
             @for figure in &first { (figure.markup()) }
             @for part in &top { (block(part)) }
             @for part in rest.iter().filter(|block| !is_note(block)) { (block(part)) }
-            (figures("More pictures", others.into_iter().chain(sweeps).collect()))
-            (self.cells(&names))
+            (figures("More pictures", &others))
+            (self.cells(&lookup))
             @for part in rest.iter().filter(|block| is_note(block)) { (block(part)) }
-            (self.again())
+            (again(self.view, self.source))
         };
         frame(&Frame { title: &self.view.experiment, links, body })
     }
@@ -88,118 +105,65 @@ impl RunPage<'_> {
         }
     }
 
+    /// The cell of a picture's name, e.g. of `rounds-CELL`: the picture needs the trials of this cell only. `None`: it needs no trials, or
+    /// there is no such picture.
+    #[must_use]
+    pub fn cell_of_chart<'b>(view: &'b RunView, name: &str) -> Option<&'b CellId> {
+        let of = |id: &str| cells::PICTURES.iter().any(|kind| is_of(name, kind, id));
+        view.cells.iter().map(|cell| &cell.id).find(|id| of(&cells::id(&id.0)))
+    }
+
     /// All figures, in the order of the page.
     fn figures(&self) -> Vec<Figure> {
-        let names = report::names(self.view);
+        let lookup = Lookup::of(self.view, self.document);
         let (mut all, others) = self.plots();
         all.extend(others);
-        all.extend(sweeps(self.view));
-        all.extend(ratios(self.view));
-        all.extend(searches(self.view, &names));
-        all.extend(self.parts(&names).iter().flat_map(CellPart::figures));
+        all.extend(self.of_several(&lookup));
+        all.extend(self.view.cells.iter().flat_map(|cell| lookup.part(cell, self.trials).figures()));
         all
     }
 
-    /// The dot plots: those that the answer is about, or else the first one; and the others.
+    /// Pairs, sweeps, ratios and searches.
+    fn of_several(&self, lookup: &Lookup<'_>) -> Vec<Figure> {
+        let sweeps = sweeps(self.view).into_iter().map(|(_, figure)| figure);
+        let searches = searches(self.view, lookup.names()).into_iter().map(|(_, figure)| figure);
+        let pairs = pairs(self.pairs, lookup.names()).into_iter().map(|(_, figure)| figure);
+        pairs.chain(sweeps).chain(ratios(self.view)).chain(searches).collect()
+    }
+
+    /// The dot plots: those for the first screen, and the others.
     fn plots(&self) -> (Vec<Figure>, Vec<Figure>) {
-        let answered = |plot: &DotPlot| plot.rows.iter().any(|row| row.place.is_some());
-        let any = self.dot_plots().any(answered);
-        let (mut first, mut others) = (Vec::new(), Vec::new());
-        for (plot, place) in self.dot_plots().zip(1..) {
-            let figure = dots(format!("dots-{place}"), plot);
-            let leads = if any { answered(plot) } else { place == 1 };
-            if leads { first.push(figure) } else { others.push(figure) }
-        }
-        (first, others)
-    }
-
-    fn dot_plots(&self) -> impl Iterator<Item = &DotPlot> {
-        self.document.blocks.iter().filter_map(|block| match block {
-            Block::DotPlot(plot) => Some(plot),
-            _ => None,
-        })
-    }
-
-    fn answers(&self) -> impl Iterator<Item = &Block> {
-        self.document.blocks.iter().filter(|block| matches!(block, Block::Answer(_)))
-    }
-
-    /// The blocks that belong on the first screen (caveats and expectations with their headings), and all others.
-    fn blocks(&self) -> (Vec<&Block>, Vec<&Block>) {
-        let shown =
-            |block: &&Block| !matches!(block, Block::Title(..) | Block::Answer(_) | Block::DotPlot(_));
-        let all: Vec<&Block> = self.document.blocks.iter().filter(shown).collect();
-        let heads = |block: &Block| matches!(block, Block::Heading(_) | Block::Table(_) | Block::Notes(_));
-        let sections: Vec<&[&Block]> =
-            all.chunk_by(|before, next| !heads(next) || is_heading_of(before, next)).collect();
-        let (top, rest): (Vec<_>, Vec<_>) = sections.into_iter().partition(|section| is_for_the_top(section));
-        // What is wrong with the figures comes before what was expected of them.
-        let (caveats, expected): (Vec<_>, Vec<_>) = top
-            .into_iter()
-            .partition(|section| section.iter().any(|block| matches!(block, Block::Caveats(_))));
-        (caveats.concat().into_iter().chain(expected.concat()).collect(), rest.concat())
-    }
-
-    fn parts<'a>(&'a self, names: &'a BTreeMap<CellId, String>) -> Vec<CellPart<'a>> {
-        let part = |cell: &'a record::judged::CellView| {
-            let name = names.get(&cell.id).map_or(cell.stack.as_str(), String::as_str);
-            let own = |plot: &&DotPlot| {
-                plot.workload == cell.workload && plot.rows.iter().any(|row| row.label == name)
-            };
-            let judged = self.dot_plots().find(own).map(|plot| plot.metric.as_str());
-            CellPart { view: self.view, cell, name, judged, trials: self.trials }
+        let (first, others) = plots(self.document);
+        let drawn = |all: Vec<(usize, &report::DotPlot)>| {
+            all.into_iter().map(|(place, plot)| dots(format!("dots-{place}"), plot)).collect()
         };
-        self.view.cells.iter().map(part).collect()
+        (drawn(first), drawn(others))
     }
 
-    fn cells(&self, names: &BTreeMap<CellId, String>) -> Markup {
+    fn cells(&self, lookup: &Lookup<'_>) -> Markup {
         let open = self.view.cells.len() <= UNFOLDED;
+        let parts = || self.view.cells.iter().map(|cell| lookup.part(cell, self.trials));
         html! {
             @if !self.view.cells.is_empty() {
                 h2 { "Cell by cell" }
-                @for part in self.parts(names) { (part.markup(open)) }
-            }
-        }
-    }
-
-    /// The experiment file, and how to run it again.
-    fn again(&self) -> Markup {
-        let set = |(name, value): (&String, &String)| format!(" --set {name}={value}");
-        let set: String = self.view.parameters.iter().map(set).collect();
-        let command = format!("diskproof run experiment.yaml --seed {}{set}", self.view.seed);
-        html! {
-            @if !self.source.is_empty() {
-                h2 { "The experiment file" }
-                p { "To run it again, save this text as experiment.yaml; then " code { (printable_lines(&command)) } "." }
-                details { summary { "Its text" } pre tabindex="0" { (printable_lines(self.source)) } }
+                @for part in parts() { (CellPart::markup(&part, open)) }
             }
         }
     }
 }
 
-/// Whether a heading's content begins with the next block: a table below a heading belongs to it.
-fn is_heading_of(before: &Block, next: &Block) -> bool {
-    matches!(before, Block::Heading(_)) && matches!(next, Block::Table(_))
+/// Whether a picture's name is a kind of picture of a cell, e.g. `latency-CELL-read`.
+fn is_of(name: &str, kind: &str, id: &str) -> bool {
+    let rest = name.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-'));
+    rest.and_then(|rest| rest.strip_prefix(id)).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// Whether a block says how the figures were measured: that stands at the end.
-fn is_note(block: &Block) -> bool {
-    matches!(block, Block::Notes(_))
-}
-
-fn is_for_the_top(section: &[&Block]) -> bool {
-    section.iter().any(|block| match block {
-        Block::Caveats(_) => true,
-        Block::Heading(heading) => heading.text == report::EXPECTATIONS,
-        _ => false,
-    })
-}
-
-fn figures(heading: &str, all: Vec<Figure>) -> Markup {
+/// Figures under a heading; nothing without one.
+pub(crate) fn figures(heading: &str, all: &[Figure]) -> Markup {
     html! {
         @if !all.is_empty() {
             h2 { (heading) }
-            @for figure in &all { (figure.markup()) }
+            @for figure in all { (figure.markup()) }
         }
     }
 }

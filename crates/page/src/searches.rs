@@ -16,13 +16,16 @@ const RIGHT: f64 = 600.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 220.0;
 
-/// A figure for each limit of each search.
-pub(crate) fn searches(view: &RunView, names: &BTreeMap<CellId, String>) -> Vec<Figure> {
+/// A figure for each limit of each search, with its search.
+pub(crate) fn searches<'a>(
+    view: &'a RunView,
+    names: &BTreeMap<CellId, String>,
+) -> Vec<(&'a SearchView, Figure)> {
     let tried = view.searches.iter().filter(|search| !search.tried.is_empty());
     let limits = tried.flat_map(|search| search.limits.iter().map(move |limit| (search, limit)));
     let figures = limits.zip(1..).filter_map(|((search, limit), place)| {
         let cell = names.get(&search.cell).map_or(search.cell.0.as_str(), String::as_str);
-        figure(format!("search-{place}"), cell, search, limit)
+        Some((search, figure(format!("search-{place}"), cell, search, limit)?))
     });
     figures.collect()
 }

@@ -14,6 +14,16 @@ pub(crate) enum Anchor {
     End,
 }
 
+impl Anchor {
+    fn attribute(self) -> &'static str {
+        match self {
+            Self::Start => "",
+            Self::Middle => r#" text-anchor="middle""#,
+            Self::End => r#" text-anchor="end""#,
+        }
+    }
+}
+
 /// A picture that is being drawn. Its unit is the pixel of a screen without magnification.
 #[derive(Debug)]
 pub(crate) struct Svg {
@@ -58,24 +68,44 @@ impl Svg {
         }
     }
 
+    /// A dashed path: the lengths of a dash and of the gap behind it.
+    pub(crate) fn dashed(&mut self, class: &str, (dash, gap): (i32, i32), data: &str) {
+        let _ = write!(self.out, r#"<path class="{class}" stroke-dasharray="{dash} {gap}" d="{data}"/>"#);
+    }
+
     /// A line through points; nothing without two points.
     pub(crate) fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
-        if points.len() > 1 {
-            let all: Vec<String> =
-                points.iter().map(|(x, y)| format!("{},{}", number(*x), number(*y))).collect();
-            let _ = write!(self.out, r#"<polyline class="{class}" points="{}"/>"#, all.join(" "));
+        self.path(class, &through(points.iter().copied()));
+    }
+
+    /// Round marks of one kind; nothing without one. They are one path, a tenth as long as circles.
+    pub(crate) fn dots(&mut self, class: &str, places: impl IntoIterator<Item = (f64, f64)>) {
+        let mut data = String::new();
+        for (x, y) in places {
+            // A line without length is drawn as its round ends.
+            let _ = write!(data, "M{} {}h0", number(x), number(y));
         }
+        self.path(class, &data);
     }
 
     /// A text, which may come from outside.
     pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "",
-            Anchor::Middle => r#" text-anchor="middle""#,
-            Anchor::End => r#" text-anchor="end""#,
-        };
         let [x, y] = [x, y].map(number);
+        let anchor = anchor.attribute();
         let _ = write!(self.out, r#"<text class="{class}" x="{x}" y="{y}"{anchor}>{}</text>"#, escaped(text));
+    }
+
+    /// Texts of one kind; nothing without one.
+    pub(crate) fn texts(&mut self, class: &str, anchor: Anchor, all: &[((f64, f64), String)]) {
+        if all.is_empty() {
+            return;
+        }
+        let _ = write!(self.out, r#"<g class="{class}"{}>"#, anchor.attribute());
+        for ((x, y), text) in all {
+            let [x, y] = [*x, *y].map(number);
+            let _ = write!(self.out, r#"<text x="{x}" y="{y}">{}</text>"#, escaped(text));
+        }
+        self.end();
     }
 
     /// Begins a group that ends with [`Svg::end`]. A reader sees `title` when pointing at it.
@@ -137,6 +167,11 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
+/// A text that is safe within an element; quotes stay as they are, of which job files are full.
+pub(crate) fn content(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
 /// A coordinate with one decimal at most.
 pub(crate) fn number(value: f64) -> String {
     let text = format!("{value:.1}");
@@ -145,6 +180,34 @@ pub(crate) fn number(value: f64) -> String {
         Some(whole) => whole.to_owned(),
         None => text,
     }
+}
+
+/// The data of a path through points, in steps from each to the next; nothing without two points. The steps are those of the rounded
+/// points, so their errors don't add up.
+pub(crate) fn through(points: impl IntoIterator<Item = (f64, f64)>) -> String {
+    let mut all = points.into_iter().map(|(x, y)| (tenths(x), tenths(y)));
+    let Some(first) = all.next() else { return String::new() };
+    let mut out = format!("M{} {}", number(first.0 / 10.0), number(first.1 / 10.0));
+    let (mut last, begin) = (first, out.len());
+    // Of several lines in a row, only the first has a letter.
+    let mut goes_on = false;
+    let apart = |number: &str| if number.starts_with('-') { "" } else { " " };
+    for point in all {
+        let [dx, dy] = [point.0 - last.0, point.1 - last.1].map(|step| number(step / 10.0));
+        let _ = match (dx.as_str(), dy.as_str()) {
+            (_, "0") => write!(out, "h{dx}"),
+            ("0", _) => write!(out, "v{dy}"),
+            _ => write!(out, "{}{dx}{}{dy}", if goes_on { apart(&dx) } else { "l" }, apart(&dy)),
+        };
+        goes_on = dx != "0" && dy != "0";
+        last = point;
+    }
+    if out.len() > begin { out } else { String::new() }
+}
+
+/// A coordinate in whole tenths of a pixel.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round()
 }
 
 /// About how wide a text is at 12 pixels, in pixels. Letters of East Asian scripts are as wide as they are high.
@@ -172,7 +235,7 @@ pub(crate) fn fitted(text: &str, most: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Anchor, Svg, escaped, fitted, number, width};
+    use super::{Anchor, Svg, escaped, fitted, number, through, width};
 
     #[test]
     fn a_hostile_text_stays_text() {
@@ -195,6 +258,26 @@ mod tests {
     fn coordinates_are_short() {
         assert_eq!([0.0, -0.04, 12.0, 3.25, 1e3].map(number), ["0", "0", "12", "3.2", "1000"]);
         assert_eq!(escaped("a<b"), "a&lt;b");
+    }
+
+    #[test]
+    fn a_line_in_steps_ends_where_its_last_point_is() {
+        let points: Vec<(f64, f64)> =
+            (0..200).map(|i| (f64::from(i) * 0.34, 50.0 - f64::from(i) * 0.17)).collect();
+        let drawn = through(points.iter().copied());
+        let (mut x, mut y) = (0.0, 50.0);
+        let steps = drawn.strip_prefix("M0 50l").unwrap().replace('-', " -");
+        let steps: Vec<f64> = steps.split_whitespace().map(|step| step.parse().unwrap()).collect();
+        for step in steps.chunks(2) {
+            (x, y) = (x + step[0], y + step[1]);
+        }
+        let last = points.last().unwrap();
+        assert!((x - last.0).abs() < 0.051 && (y - last.1).abs() < 0.051, "{x} {y}, not {last:?}");
+        assert_eq!(
+            through([(1.0, 2.0), (1.0, 7.5), (3.0, 7.5), (4.0, 9.0), (5.0, 2.0)]),
+            "M1 2v5.5h2l1 1.5 1-7"
+        );
+        assert_eq!(through([(1.0, 2.0)]), "");
     }
 
     #[test]

@@ -21,12 +21,12 @@ struct Point<'a> {
     metric: &'a Metric,
 }
 
-/// The figures of all sweeps of a run.
-pub(crate) fn sweeps(view: &RunView) -> Vec<Figure> {
+/// The figures of all sweeps of a run, each with its sweep.
+pub(crate) fn sweeps(view: &RunView) -> Vec<(&SweepView, Figure)> {
     let cells: BTreeMap<&CellId, &CellView> = view.cells.iter().map(|cell| (&cell.id, cell)).collect();
     let figures = view.sweeps.iter().zip(1..).filter_map(|(sweep, place)| {
         let points = points(sweep, &cells);
-        (points.len() > 1).then(|| sweep_figure(format!("sweep-{place}"), sweep, &points))
+        (points.len() > 1).then(|| (sweep, sweep_figure(format!("sweep-{place}"), sweep, &points)))
     });
     figures.collect()
 }
@@ -83,9 +83,7 @@ fn draw(svg: &mut Svg, point: &Point<'_>, y: &Scale) {
     if let (Some(low), Some(high)) = (metric.low, metric.high) {
         svg.line("interval", (*x, y.place(low)), (*x, y.place(high)));
     }
-    for value in &metric.values {
-        svg.circle("trial", (x + 9.0, y.place(*value)), 2.2);
-    }
+    svg.dots("trials", metric.values.iter().map(|value| (x + 9.0, y.place(*value))));
     svg.circle("mean", (*x, y.place(metric.estimate)), 4.0);
     svg.end();
 }

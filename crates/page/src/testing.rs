@@ -1,7 +1,7 @@
 //! A run for tests: three stacks, one workload, a sweep, a ratio and a search, with figures that come from its trials.
 
-use crate::{Reading, TrialPart, Trials};
-use record::counter::{BlockCounters, CpuTicks, Sample};
+use crate::{Pairs, Reading, TrialPart, Trials};
+use record::counter::{BlockCounters, CgroupIo, CpuTicks, Sample};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::find::{FindBy, FindLimit, TriedWhy};
@@ -26,6 +26,7 @@ pub(crate) struct Made {
     pub(crate) view: RunView,
     pub(crate) trials: Trials,
     pub(crate) source: String,
+    pub(crate) pairs: Vec<Pairs>,
 }
 
 impl Made {
@@ -36,7 +37,13 @@ impl Made {
     }
 
     pub(crate) fn page<'a>(&'a self, document: &'a report::Document) -> crate::RunPage<'a> {
-        crate::RunPage { view: &self.view, document, trials: &self.trials, source: &self.source }
+        crate::RunPage {
+            view: &self.view,
+            document,
+            trials: &self.trials,
+            source: &self.source,
+            pairs: &self.pairs,
+        }
     }
 }
 
@@ -57,7 +64,12 @@ pub(crate) fn made(name: &str) -> Made {
     );
     failed.engine = None;
     trials.add(part(&failed));
-    Made { view: view(name, cells), trials, source: format!("experiment: {name}\n# ]]> </pre><b>\n") }
+    Made {
+        view: view(name, cells),
+        trials,
+        pairs: pairs(name),
+        source: format!("experiment: {name}\n# ]]> </pre><b>\n"),
+    }
 }
 
 pub(crate) fn cell_id(at: u32) -> CellId {
@@ -111,10 +123,18 @@ fn trial(at: u32, round: u32, base: f64) -> TrialRecord {
 }
 
 fn sample(tenth: u64) -> Sample {
-    let block = BlockCounters { read_bytes: tenth * 4096 * 11, ..BlockCounters::default() };
+    let block = BlockCounters {
+        reads: tenth * 11,
+        read_bytes: tenth * 4096 * 11,
+        read_wait_ms: tenth * 22,
+        ..BlockCounters::default()
+    };
+    let charged =
+        CgroupIo { read_bytes: Some(tenth * 4096 * 10), write_bytes: Some(0), ..CgroupIo::default() };
     Sample {
         monotonic_ns: tenth * S / 10,
         block: [("loop0".to_owned(), block)].into(),
+        cgroup_io: [("7:0".to_owned(), charged)].into(),
         cpu: Some(CpuTicks { user: tenth * 4, idle: tenth * 16, ..CpuTicks::default() }),
         ..Sample::default()
     }
@@ -184,16 +204,35 @@ fn ratio(ratio: f64) -> Option<RatioView> {
     Some(RatioView { ratio, low: Some(ratio - 0.02), high: Some(ratio + 0.03), confidence: 0.95, n: ROUNDS })
 }
 
-fn view(name: &str, cells: Vec<CellView>) -> RunView {
-    let comparison = |b: u32, of: f64, relation| ComparisonView {
-        a: cell_id(2),
+/// The ratio of one cell to another.
+fn comparison(a: u32, b: u32, of: f64, relation: Relation) -> ComparisonView {
+    ComparisonView {
+        a: cell_id(a),
         b: cell_id(b),
         metric: "iops".to_owned(),
         ratio: ratio(of),
         relation,
         excluded_difference: None,
         text: String::new(),
-    };
+    }
+}
+
+fn pairs(name: &str) -> Vec<Pairs> {
+    let words =
+        |pair: ComparisonView| ComparisonView { text: format!("{} to {}: {name}", pair.a, pair.b), ..pair };
+    let comparisons = [
+        comparison(2, 1, 1.006, Relation::NotApart),
+        comparison(2, 0, 1.334, Relation::Apart),
+        comparison(1, 0, 1.326, Relation::Apart),
+    ];
+    vec![Pairs {
+        workload: name.to_owned(),
+        metric: "iops".to_owned(),
+        comparisons: comparisons.map(words).to_vec(),
+    }]
+}
+
+fn view(name: &str, cells: Vec<CellView>) -> RunView {
     let ids: Vec<CellId> = cells.iter().map(|cell| cell.id.clone()).collect();
     RunView {
         choice: None,
@@ -235,8 +274,8 @@ fn view(name: &str, cells: Vec<CellView>) -> RunView {
             best: cell_id(2),
             tied: vec![cell_id(1)],
             comparisons: vec![
-                comparison(0, 1.334, Relation::Apart),
-                comparison(1, 1.006, Relation::NotApart),
+                comparison(2, 0, 1.334, Relation::Apart),
+                comparison(2, 1, 1.006, Relation::NotApart),
             ],
             text: format!("{name}-2 and {name}-1 can't be told apart"),
         }],

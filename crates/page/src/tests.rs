@@ -12,48 +12,66 @@ const EVIL: &str = "</title><script>alert(1)</script>\"' onload=x ]]> &lt; \u{20
 /// The same as a page shows it.
 const SHOWN: &str = "</title><script>alert(1)</script>\"' onload=x ]]> &lt; \\u{202e}txt\\x00\\x1b[31m שלום";
 
-/// A page as XML: elements without an end tag are the head's `meta` only.
-fn xml(page: &str) -> String {
+/// A page as XML: with the end tags that HTML lets away, as a browser adds them.
+pub(crate) fn xml(page: &str) -> String {
     let mut out = String::new();
-    for part in page.split("<meta ") {
-        match out.is_empty() {
-            true => out.push_str(part),
-            false => out.push_str(&format!("<meta {}", part.replacen('>', "/>", 1))),
+    let mut open: Vec<&str> = Vec::new();
+    for part in page.split_inclusive('>') {
+        let (before, tag) = part.split_at(part.rfind('<').unwrap_or(part.len()));
+        let name = tag.trim_start_matches('<').split([' ', '>']).next().unwrap();
+        out.push_str(before);
+        let ended: &[&str] = match name {
+            "td" | "th" => &["td", "th"],
+            "tr" => &["td", "th", "tr"],
+            "tbody" | "/table" => &["td", "th", "tr", "thead", "tbody"],
+            _ => &[],
+        };
+        while let Some(last) = open.pop_if(|last| ended.contains(last)) {
+            out.push_str(&format!("</{last}>"));
+        }
+        match name {
+            "meta" => out.push_str(&tag.replace('>', "/>")),
+            _ => out.push_str(tag),
+        }
+        match name.strip_prefix('/') {
+            Some(name) => drop(open.pop_if(|last| *last == name)),
+            None if ["td", "th", "tr", "thead", "tbody"].contains(&name) => open.push(name),
+            None => {}
         }
     }
     out
 }
 
-fn parsed(text: &str) -> Document<'_> {
+pub(crate) fn parsed(text: &str) -> Document<'_> {
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     Document::parse_with_options(text, options).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn elements<'a>(of: Node<'a, 'a>, name: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
+pub(crate) fn elements<'a>(of: Node<'a, 'a>, name: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
     of.descendants().filter(move |node| node.tag_name().name() == name)
 }
 
-fn classed<'a>(of: Node<'a, 'a>, class: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
+pub(crate) fn classed<'a>(of: Node<'a, 'a>, class: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
     of.descendants()
         .filter(move |node| node.attribute("class").is_some_and(|all| all.split(' ').any(|one| one == class)))
 }
 
-fn figure<'a>(page: &'a Document<'a>, name: &str) -> Node<'a, 'a> {
+pub(crate) fn figure<'a>(page: &'a Document<'a>, name: &str) -> Node<'a, 'a> {
     page.descendants().find(|node| node.attribute("id") == Some(name)).unwrap_or_else(|| panic!("no {name}"))
 }
 
 /// The words of an element and all below it.
-fn text(of: Node<'_, '_>) -> String {
+pub(crate) fn text(of: Node<'_, '_>) -> String {
     of.descendants().filter_map(|node| if node.is_text() { node.text() } else { None }).collect()
 }
 
 /// The table of a figure: its rows, without the head.
-fn rows(figure: Node<'_, '_>) -> Vec<Vec<String>> {
+pub(crate) fn rows(figure: Node<'_, '_>) -> Vec<Vec<String>> {
     let body = elements(figure, "tbody").next().unwrap();
     elements(body, "tr").map(|row| elements(row, "td").map(text).collect()).collect()
 }
 
-fn close(shown: &str, value: f64) -> bool {
+pub(crate) fn close(shown: &str, value: f64) -> bool {
     let shown: f64 = shown.parse().unwrap_or_else(|_| panic!("{shown} is no number"));
     (shown - value).abs() <= 1e-5 * value.abs()
 }
@@ -92,6 +110,13 @@ fn number(node: Node<'_, '_>, name: &str) -> f64 {
     node.attribute(name).unwrap().parse().unwrap()
 }
 
+/// The places from the left of the marks in paths of a class.
+fn dots(of: Node<'_, '_>, class: &'static str) -> Vec<f64> {
+    let data = classed(of, class).filter_map(|path| path.attribute("d"));
+    let marks = data.flat_map(|data| data.split('M').skip(1));
+    marks.map(|mark| mark.split(' ').next().unwrap().parse().unwrap()).collect()
+}
+
 fn stands_at(axis: Node<'_, '_>, place: f64, value: f64) {
     let (found, slack) = (value_at(axis, place), slack(axis, place));
     assert!((found - value).abs() <= slack, "{value} is drawn at {found}, more than {slack} off");
@@ -114,7 +139,7 @@ fn each_mark_of_a_dot_plot_stands_at_its_figure() {
         let interval = classed(*row, "interval").next().unwrap();
         stands_at(axes[0], number(interval, "x1"), metric.low.unwrap());
         stands_at(axes[0], number(interval, "x2"), metric.high.unwrap());
-        let trials: Vec<f64> = classed(*row, "trial").map(|mark| number(mark, "cx")).collect();
+        let trials = dots(*row, "trials");
         assert_eq!(trials.len(), metric.values.len());
         trials.iter().zip(&metric.values).for_each(|(place, value)| stands_at(axes[0], *place, *value));
         let comparison = view.answers[0].comparisons.iter().find(|c| c.b == cell.id);
@@ -145,7 +170,8 @@ fn no_text_of_a_picture_is_cut_at_its_edge() {
         for said in elements(picture, "text") {
             let (words, x) = (text(said), number(said, "x"));
             let wide = width(&words);
-            let (from, to) = match said.attribute("text-anchor") {
+            let anchor = said.ancestors().find_map(|node| node.attribute("text-anchor"));
+            let (from, to) = match anchor {
                 None => (x, x + wide),
                 Some("middle") => (x - wide / 2.0, x + wide / 2.0),
                 Some(_) => (x - wide, x),
@@ -179,6 +205,11 @@ fn the_tables_under_the_pictures_have_the_figures_of_the_export() {
     }
     for (row, cell) in rows(figure(&page, "sweep-1")).iter().zip(&view.cells) {
         assert!(close(&row[1], cell.metrics["iops"].estimate), "{row:?}");
+    }
+    for (row, pair) in rows(figure(&page, "pairs-1")).iter().zip(&made.pairs[0].comparisons) {
+        let ratio = pair.ratio.unwrap();
+        assert!(close(&row[2], ratio.ratio) && close(&row[4], ratio.high.unwrap()), "{row:?}");
+        assert_eq!(row.last(), Some(&pair.text));
     }
     let ratios = rows(figure(&page, "ratios"));
     assert!(close(&ratios[0][2], view.contrasts[0].ratio.unwrap().ratio), "{ratios:?}");
@@ -257,7 +288,10 @@ fn rounds_stand_in_their_order_and_a_failed_one_is_marked() {
         classed(rounds, class).map(|path| path.attribute("d").unwrap().matches('M').count()).collect()
     };
     assert_eq!(parts("ramp"), [ROUNDS as usize], "the second before each measured time");
-    assert_eq!(parts("track"), [ROUNDS as usize; 4], "four lines, each with a part for each measured trial");
+    assert_eq!(parts("track"), [ROUNDS as usize; 6], "six lines, each with a part for each measured trial");
+    // 11 I/Os in each tenth of a second wait 2 ms each; of 11 pages, the load is charged with 10.
+    assert!(close(&all[0][4], 2000.0) && close(&all[0][5], 2000.0), "{:?}", all[0]);
+    assert!(close(&all[0][10], 40_960.0) && close(&all[0][11], 40_960.0), "{:?}", all[0]);
 }
 
 #[test]
@@ -280,6 +314,7 @@ fn names_stay_text_everywhere() {
         "viewBox",
         "text-anchor",
         "points",
+        "stroke-dasharray",
         "d",
     ];
     for node in tree.descendants().filter(Node::is_element) {
@@ -353,7 +388,7 @@ fn each_picture_is_a_file_of_its_own_and_a_wrong_name_is_answered_with_all() {
     let page = made.page(&document);
     let unknown = page.chart("nothing").unwrap_err();
     assert!(unknown.known.len() >= 5, "{unknown}");
-    for name in ["dots-1", "sweep-1", "ratios", "search-1"] {
+    for name in ["dots-1", "pairs-1", "sweep-1", "ratios", "search-1"] {
         assert!(unknown.known.iter().any(|known| known == name), "{unknown} lacks {name}");
     }
     for name in &unknown.known {

@@ -3,6 +3,7 @@
 
 mod course;
 mod percentiles;
+mod shared;
 
 pub use course::Reading;
 pub(crate) use course::{Course, Piece, Track};

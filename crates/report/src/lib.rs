@@ -59,6 +59,7 @@ pub use json::{
 };
 pub use junit::junit;
 pub use markdown::markdown;
+pub use measured::MEASURED;
 pub use number::{Scale, expected as quantity, margin, percent, scale as unit, single, so_far};
 pub use openmetrics::openmetrics;
 pub use paint::SGR;

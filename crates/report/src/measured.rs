@@ -6,6 +6,9 @@ use crate::rows::{self, Line};
 use record::judged::{CellView, ExpectationView, RunView, Status};
 use std::collections::BTreeMap;
 
+/// The title of the table: it has the lines of one cell after the other, workload by workload.
+pub const MEASURED: &str = "Measured";
+
 /// The mark of a number that isn't a storage figure.
 pub(crate) const NOT_STORAGE: &str = "NOT STORAGE";
 
@@ -55,7 +58,7 @@ pub(crate) fn in_common(index: &Index<'_>) -> String {
 pub(crate) fn table(index: &Index<'_>, body: &[Measured<'_>]) -> Table {
     let shown: Vec<_> = columns(index, body).into_iter().filter(|column| column.shown).collect();
     let mut table = Table::new(shown.iter().map(|shown| shown.column.clone()).collect());
-    table.title = Some("Measured");
+    table.title = Some(MEASURED);
     let all = table.columns.iter().enumerate();
     let without = |left_out: &&[&str]| {
         let kept = all.clone().filter(|(_, column)| !left_out.contains(&column.title));

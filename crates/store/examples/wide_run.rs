@@ -12,6 +12,9 @@ use record::plan::Cell;
 use record::trial::{Outcome, Series, Totals, TrialRecord};
 use std::path::Path;
 
+/// The cells whose workloads keep their names.
+const TOGETHER: u32 = 100;
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let number = |place: usize| args[place].parse::<u32>().unwrap();
@@ -48,6 +51,10 @@ fn cell_id(at: u32) -> CellId {
 fn renamed(cell: &Cell, at: u32) -> Cell {
     let mut cell = Cell { id: cell_id(at), ..cell.clone() };
     cell.stack.name = format!("{}-{at}", cell.stack.name);
+    // Of many cells, those of one workload are compared with each other: not all with all.
+    if at >= TOGETHER {
+        cell.workload.name = format!("{}-{}", cell.workload.name, at / TOGETHER);
+    }
     cell
 }
 

@@ -87,6 +87,10 @@ pub(crate) const TRIALS: &str =
     "SELECT trial.seq, body.major, body.minor, body.record, body.samples, body.raw
     FROM trial JOIN trial_body AS body ON body.trial = trial.seq
     WHERE trial.run = ?1 AND trial.seq > ?2 ORDER BY trial.seq LIMIT ?3";
+/// The trials of one cell, whose rounds are measured one after the other; without the raw output of the engine.
+pub(crate) const OF_CELL: &str = "SELECT trial.seq, body.major, body.minor, body.record, body.samples, NULL
+    FROM trial JOIN trial_body AS body ON body.trial = trial.seq
+    WHERE trial.run = ?1 AND trial.cell = ?2 ORDER BY trial.round";
 const HAS_RAISED: &str =
     "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'run_raised')";
 const RAISED: &str = "SELECT body FROM run_raised WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
@@ -208,6 +212,20 @@ impl Store {
             after = last.seq;
             each(batch)?;
         }
+    }
+
+    /// Passes the trials of one cell as they are stored to `each`, in the order of measurement.
+    pub(crate) fn of_cell(
+        &self,
+        run: &RunId,
+        cell: &CellId,
+        mut each: impl FnMut(Stored) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let sql = self.sql("read trials");
+        let seq = self.seq(&self.connection, run)?;
+        let mut statement = self.connection.prepare_cached(OF_CELL).map_err(&sql)?;
+        let rows = statement.query_map((seq, &cell.0), stored).map_err(&sql)?;
+        rows.into_iter().try_for_each(|row| each(row.map_err(&sql)?))
     }
 
     /// Returns which trials of a run are stored, including failed ones.

@@ -4,14 +4,14 @@ use crate::error::StoreError;
 use crate::open::Store;
 use crate::pack;
 use crate::read::{Stored, readable};
-use record::id::RunId;
+use record::id::{CellId, RunId};
 use record::trial::TrialRecord;
 use serde::de::DeserializeOwned;
 use std::num::NonZero;
 use std::path::Path;
 
 /// Number of trials that are unpacked together, and so are in memory at a time.
-const TOGETHER: i64 = 64;
+const TOGETHER: usize = 64;
 
 impl Store {
     /// Passes the trials of a run to `each` in the order of measurement, as `reduce` makes them: from a record without samples and without
@@ -25,25 +25,58 @@ impl Store {
         reduce: impl Fn(TrialRecord, Vec<S>) -> T + Sync,
         mut each: impl FnMut(T),
     ) -> Result<(), StoreError> {
-        let path = self.path.as_path();
-        let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
-        self.batches(run, TOGETHER, |batch| {
-            let one =
-                |stored: &Stored| unpacked(stored, run, path).map(|(trial, samples)| reduce(trial, samples));
-            let some = |part: &[Stored]| part.iter().map(one).collect::<Result<Vec<T>, StoreError>>();
-            let share = batch.len().div_ceil(workers).max(1);
-            let parts = std::thread::scope(|scope| {
-                let workers: Vec<_> =
-                    batch.chunks(share).map(|part| scope.spawn(move || some(part))).collect();
-                let joined = workers.into_iter().map(|worker| worker.join());
-                joined.collect::<Result<Vec<_>, _>>()
-            });
-            // A panic of a worker is this thread's.
-            for part in parts.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-                part?.into_iter().for_each(&mut each);
-            }
+        self.batches(run, i64::try_from(TOGETHER).unwrap_or(i64::MAX), |batch| {
+            self.reduce(run, &batch, &reduce)?.into_iter().for_each(&mut each);
             Ok(())
         })
+    }
+
+    /// The same for some cells only: the trials of one cell after those of the other, each cell's in the order of measurement.
+    ///
+    /// # Errors
+    /// As [`Store::reduced`].
+    pub fn reduced_cells<S: DeserializeOwned, T: Send>(
+        &self,
+        run: &RunId,
+        cells: &[CellId],
+        reduce: impl Fn(TrialRecord, Vec<S>) -> T + Sync,
+        mut each: impl FnMut(T),
+    ) -> Result<(), StoreError> {
+        let mut batch = Vec::new();
+        let mut pass = |batch: &mut Vec<Stored>| -> Result<(), StoreError> {
+            self.reduce(run, &std::mem::take(batch), &reduce)?.into_iter().for_each(&mut each);
+            Ok(())
+        };
+        for cell in cells {
+            self.of_cell(run, cell, |stored| {
+                batch.push(stored);
+                if batch.len() < TOGETHER { Ok(()) } else { pass(&mut batch) }
+            })?;
+        }
+        pass(&mut batch)
+    }
+
+    /// Unpacks trials on all processors.
+    fn reduce<S: DeserializeOwned, T: Send>(
+        &self,
+        run: &RunId,
+        batch: &[Stored],
+        reduce: &(impl Fn(TrialRecord, Vec<S>) -> T + Sync),
+    ) -> Result<Vec<T>, StoreError> {
+        let path = self.path.as_path();
+        let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let one =
+            |stored: &Stored| unpacked(stored, run, path).map(|(trial, samples)| reduce(trial, samples));
+        let some = |part: &[Stored]| part.iter().map(one).collect::<Result<Vec<T>, StoreError>>();
+        let share = batch.len().div_ceil(workers).max(1);
+        let parts = std::thread::scope(|scope| {
+            let workers: Vec<_> = batch.chunks(share).map(|part| scope.spawn(move || some(part))).collect();
+            let joined = workers.into_iter().map(|worker| worker.join());
+            joined.collect::<Result<Vec<_>, _>>()
+        });
+        // A panic of a worker is this thread's.
+        let parts = parts.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        parts.into_iter().collect::<Result<Vec<_>, _>>().map(|parts| parts.into_iter().flatten().collect())
     }
 }
 
@@ -98,6 +131,12 @@ mod tests {
         let all: Vec<Option<u64>> =
             expected.iter().map(|trial| trial.evidence.samples.first().map(|s| s.monotonic_ns)).collect();
         assert_eq!(times, all);
+        let by_cell = |at: u32| trial(at, 0).id.cell;
+        let cells = [by_cell(2), by_cell(0)];
+        let mut some = Vec::new();
+        store.reduced_cells(&run, &cells, put_back, |trial| some.push(trial)).unwrap();
+        let of = |cell| expected.iter().filter(move |trial| trial.id.cell == cell).cloned();
+        assert_eq!(some, cells.into_iter().flat_map(of).collect::<Vec<_>>());
         let unknown = store.reduced(&run_id("no"), |_, _: Vec<When>| (), |()| ());
         assert!(matches!(unknown, Err(StoreError::NoSuchRun { .. })), "{unknown:?}");
     }

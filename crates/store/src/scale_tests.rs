@@ -1,7 +1,7 @@
 //! Checks without a clock that lists are fast: how many rows are read, and through which index.
 
 use crate::find::BY_PREFIX;
-use crate::read::{FACT, JUDGEMENT, LATEST, RUNS, TRIALS};
+use crate::read::{FACT, JUDGEMENT, LATEST, OF_CELL, RUNS, TRIALS};
 use crate::sample::{environment, plan, run_id, trial};
 use crate::{Store, bulk};
 use rusqlite::{Params, StatementStatus};
@@ -56,7 +56,11 @@ fn lists_of_a_hundred_thousand_trials_read_few_rows() {
     let seq = store.seq(&store.connection, &run).unwrap();
     let (rows, batch) = steps(&store, TRIALS, (seq, 50_000, 16));
     assert!(rows == 16 && batch < 1_000, "{rows} rows in {batch} steps");
+    let cell = trial(0, 0).id.cell.0;
+    let (rows, of_cell) = steps(&store, OF_CELL, (seq, &cell));
+    assert!(rows == ROUNDS as usize && of_cell < 30 * rows as i32, "{rows} rows in {of_cell} steps");
     let ways = [
+        way(&store, OF_CELL, (seq, &cell)),
         way(&store, BY_PREFIX, ["large"]),
         way(&store, JUDGEMENT, ["large", "1.0"]),
         way(&store, TRIALS, (seq, 0, 16)),

@@ -2,11 +2,14 @@
 //! are in docs/statistics.md.
 
 pub(crate) mod doubts;
+mod pairs;
 pub(crate) mod price;
 mod question;
 #[cfg(test)]
 mod tests;
 pub(crate) mod words;
+
+pub use pairs::pairs;
 
 use crate::direction::Direction;
 use crate::pairing::{FamilyMember, Level, Rivals, by_round, family, most_trials};

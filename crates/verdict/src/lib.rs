@@ -72,6 +72,7 @@ mod truth;
 mod usage;
 
 pub use agreement::{agreement, is_calibration};
+pub use answer::pairs;
 pub use choose::{NoChoice, choose};
 pub use compare::gate::{Rules, gate};
 pub use compare::history::{PastRun, history};

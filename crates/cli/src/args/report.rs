@@ -8,6 +8,7 @@ pub(super) const REPORT_HELP: &str = "\
 Examples:
   diskproof report latest -o answer.html            one file for a browser or a mail
   diskproof report 20261121-2014 -o answer.html
+  diskproof report latest -o answer/                an overview and pages of 50 cells each, for a run of many cells
   diskproof report latest --chart dots-1 -o dots.svg    one picture, for a paper or a wiki
   diskproof report --all site                       pages of all runs, with the history of each experiment
 
@@ -18,8 +19,8 @@ pub(crate) struct Report {
     /// The run: its name, the beginning of it, `latest`, EXPERIMENT@last or EXPERIMENT@TAG
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// Where to write it; default: standard output, unless that is a terminal
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// Where to write it; default: standard output, unless that is a terminal. A folder (DIR/) gets an overview and pages of 50 cells each
+    #[arg(long, short, value_name = "FILE|DIR/", value_hint = ValueHint::AnyPath)]
     pub(crate) output: Option<PathBuf>,
     /// Write one picture as SVG instead of the page
     #[arg(long, value_name = "NAME")]

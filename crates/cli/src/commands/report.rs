@@ -1,16 +1,16 @@
 //! `diskproof report [RUN]`: the result as one HTML file, one of its pictures, or pages of all runs.
 
+mod folder;
+mod read;
 mod site;
 
-use super::judged;
 use super::show::{find, open_existing};
 use crate::args::Report;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
-use ::page::{Reading, RunPage, TrialPart, Trials};
-use record::id::RunId;
-use record::judged::RunView;
+use ::page::{MOST_CELLS, RunPage, Trials};
+use read::Read;
 use record::printable::Shown as _;
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -25,12 +25,22 @@ pub(crate) fn report(args: &Report, settings: &Settings) -> Result<Exit, Failure
         return site::write_all(&store, folder);
     }
     let run = find(&store, &args.run)?;
-    let read = ReadRun::of(&store, &run)?;
-    let document = report::result(&read.view);
-    let page = read.page(&document);
-    let text = match &args.chart {
-        Some(name) => page.chart(name).map_err(Failure::input)?,
-        None => page.html(),
+    let read = Read::of(&store, &run)?;
+    let text = match (&args.chart, args.output.as_deref().filter(|path| is_folder(path))) {
+        (Some(_), Some(folder)) => {
+            return Err(Failure::input(format!("a picture is one file, but {} is a folder", folder.shown())));
+        }
+        (Some(name), None) => chart(&store, &read, name)?,
+        (None, Some(folder)) => {
+            let pages = folder::write_run(&store, &read, folder, &[])?;
+            output::aside(&format!(
+                "wrote {pages} pages of {} cells: {}",
+                read.view.cells.len(),
+                folder.join(::page::OVERVIEW).shown()
+            ));
+            return Ok(Exit::Fine);
+        }
+        (None, None) => one_page(&store, &read)?,
     };
     match &args.output {
         None => output::answer(&text)?,
@@ -39,33 +49,41 @@ pub(crate) fn report(args: &Report, settings: &Settings) -> Result<Exit, Failure
     Ok(Exit::Fine)
 }
 
-/// A run with all that its page shows.
-struct ReadRun {
-    view: RunView,
-    trials: Trials,
-    source: String,
+/// Whether a path names a folder: it is one, or it ends with a slash.
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-impl ReadRun {
-    /// # Errors
-    /// The run can't be read.
-    fn of(store: &Store, run: &RunId) -> Result<Self, Failure> {
-        let view = judged::view(store, run)?;
-        let mut trials = Trials::default();
-        store
-            .reduced(
-                run,
-                |trial, readings: Vec<Reading>| TrialPart::of(&trial, &readings),
-                |part| trials.add(part),
-            )
-            .map_err(judged::unreadable)?;
-        let source = store.head(run).map_err(judged::unreadable)?.plan.source;
-        Ok(Self { view, trials, source })
+/// # Errors
+/// The run has too many cells for one page, or its trials can't be read.
+fn one_page(store: &Store, read: &Read) -> Result<String, Failure> {
+    let cells = read.view.cells.len();
+    if cells > MOST_CELLS {
+        return Err(Failure::input(format!(
+            "the run has {cells} cells, too many for one page (at most {MOST_CELLS}): give a folder, e.g. -o report/"
+        )));
     }
+    let trials = read.trials(store)?;
+    let document = report::result(&read.view);
+    Ok(read.page(&document, &trials).html())
+}
 
-    fn page<'a>(&'a self, document: &'a report::Document) -> RunPage<'a> {
-        RunPage { view: &self.view, document, trials: &self.trials, source: &self.source }
+/// A picture, from the trials that it needs.
+///
+/// # Errors
+/// There is no such picture, or the trials can't be read.
+fn chart(store: &Store, read: &Read, name: &str) -> Result<String, Failure> {
+    let trials = match RunPage::cell_of_chart(&read.view, name) {
+        Some(cell) => read.trials_of(store, std::slice::from_ref(cell))?,
+        None => Trials::default(),
+    };
+    let document = report::result(&read.view);
+    let drawn = read.page(&document, &trials).chart(name);
+    if drawn.is_ok() || read.view.cells.len() > MOST_CELLS {
+        return drawn.map_err(Failure::input);
     }
+    // The answer to a wrong name lists all pictures, and which there are depends on the trials.
+    read.page(&document, &read.trials(store)?).chart(name).map_err(Failure::input)
 }
 
 /// # Errors

@@ -1,6 +1,7 @@
 //! The course of a trial: rates over time, from the engine's series and the kernel's counters. Nothing is judged here.
 
-use record::counter::{BlockCounters, CpuTicks, Sample};
+use super::shared::Shared;
+use record::counter::{BlockCounters, CgroupIo, CpuTicks, Sample};
 use record::topology::Topology;
 use record::trial::{EngineOutput, Series, TrialRecord};
 use serde::Deserialize;
@@ -12,7 +13,10 @@ use std::collections::BTreeMap;
 pub struct Reading {
     monotonic_ns: u64,
     #[serde(default)]
-    block: BTreeMap<String, Moved>,
+    block: BTreeMap<String, Counted>,
+    /// The I/O that the kernel charged to the load, by device number.
+    #[serde(default)]
+    cgroup_io: BTreeMap<String, Charged>,
     #[serde(default)]
     cpu: Option<CpuTicks>,
     /// Whether it is a sample of the machine that serves the file system.
@@ -20,19 +24,53 @@ pub struct Reading {
     server: Option<IgnoredAny>,
 }
 
-/// The bytes that a block device moved.
+/// The I/O of a block device.
 #[derive(Debug, Clone, Copy, Deserialize)]
-struct Moved {
+struct Counted {
+    reads: u64,
     read_bytes: u64,
+    read_wait_ms: u64,
+    writes: u64,
     write_bytes: u64,
+    write_wait_ms: u64,
+}
+
+impl Counted {
+    fn bytes(&self) -> u64 {
+        self.read_bytes.saturating_add(self.write_bytes)
+    }
+
+    fn ios(&self) -> u64 {
+        self.reads.saturating_add(self.writes)
+    }
+
+    fn wait_ms(&self) -> u64 {
+        self.read_wait_ms.saturating_add(self.write_wait_ms)
+    }
+}
+
+/// The bytes of a device that the kernel charged to the load.
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct Charged {
+    read_bytes: Option<u64>,
+    write_bytes: Option<u64>,
 }
 
 impl From<&Sample> for Reading {
     fn from(sample: &Sample) -> Self {
-        let moved = |b: &BlockCounters| Moved { read_bytes: b.read_bytes, write_bytes: b.write_bytes };
+        let counted = |b: &BlockCounters| Counted {
+            reads: b.reads,
+            read_bytes: b.read_bytes,
+            read_wait_ms: b.read_wait_ms,
+            writes: b.writes,
+            write_bytes: b.write_bytes,
+            write_wait_ms: b.write_wait_ms,
+        };
+        let charged = |io: &CgroupIo| Charged { read_bytes: io.read_bytes, write_bytes: io.write_bytes };
         Self {
             monotonic_ns: sample.monotonic_ns,
-            block: sample.block.iter().map(|(name, b)| (name.clone(), moved(b))).collect(),
+            block: sample.block.iter().map(|(name, b)| (name.clone(), counted(b))).collect(),
+            cgroup_io: sample.cgroup_io.iter().map(|(number, io)| (number.clone(), charged(io))).collect(),
             cpu: sample.cpu,
             server: sample.server.map(|_| IgnoredAny),
         }
@@ -50,6 +88,10 @@ pub(crate) struct Course {
     pub(crate) asked: Track,
     /// Bytes per second of the devices directly under the load.
     pub(crate) device: Track,
+    /// Mean time of an I/O at the same devices, in microseconds, from queueing to completion; `None` also where no I/O completed.
+    pub(crate) wait: Track,
+    /// Bytes per second beyond the load's, at the devices that others may use too ([`Shared`]).
+    pub(crate) beyond: Track,
     /// The share of the machine's CPU time that was not idle.
     pub(crate) cpu: Track,
 }
@@ -64,7 +106,7 @@ pub(crate) struct Piece {
     pub(crate) from: f64,
     /// End, in seconds.
     pub(crate) to: f64,
-    /// The rate; `None`: the counter is missing or went backwards.
+    /// The rate; `None`: the counter is missing or went backwards, or there is nothing to take the mean of.
     pub(crate) rate: Option<f64>,
 }
 
@@ -77,12 +119,18 @@ impl Course {
         let samples = own_readings(readings, engine);
         let ticks = |pair: (&Reading, &Reading)| busy_share(pair.0.cpu.as_ref()?, pair.1.cpu.as_ref()?);
         let devices = direct(&trial.topology);
-        let moved = |pair: (&Reading, &Reading)| moved(&devices, pair.0, pair.1);
+        let moved = |(a, b): (&Reading, &Reading)| per_second(grown_bytes(&devices, a, b)?, a, b);
+        let wait = |(a, b): (&Reading, &Reading)| mean_wait(&devices, a, b);
+        let shared = Shared::of(&trial.topology);
+        let beyond = |(a, b): (&Reading, &Reading)| per_second(shared.as_ref()?.beyond(a, b)?, a, b);
+        let of_devices = |track: Track| if devices.is_empty() { Track::new() } else { track };
         Self {
             seconds: engine.window.seconds(),
             iops: series.map(|s| steps(s, clock, |at| ios(s, at))).unwrap_or_default(),
             asked: series.map(|s| steps(s, clock, |at| s.bytes.get(at).copied())).unwrap_or_default(),
-            device: if devices.is_empty() { Track::new() } else { between(&samples, clock, moved) },
+            device: of_devices(between(&samples, clock, moved)),
+            wait: of_devices(between(&samples, clock, wait)),
+            beyond: if shared.is_some() { between(&samples, clock, beyond) } else { Track::new() },
             cpu: between(&samples, clock, ticks),
         }
     }
@@ -90,7 +138,10 @@ impl Course {
     /// The earliest time that a track reaches back to: the begin of the ramp, or 0.
     pub(crate) fn begin(&self) -> f64 {
         let first = |track: &Track| track.first().map_or(0.0, |piece| piece.from);
-        [&self.iops, &self.asked, &self.device, &self.cpu].map(first).into_iter().fold(0.0, f64::min)
+        [&self.iops, &self.asked, &self.device, &self.wait, &self.beyond, &self.cpu]
+            .map(first)
+            .into_iter()
+            .fold(0.0, f64::min)
     }
 }
 
@@ -149,15 +200,41 @@ fn between(samples: &[&Reading], clock: Clock, rate: impl Fn((&Reading, &Reading
     samples.windows(2).filter_map(piece).collect()
 }
 
-/// Bytes per second that devices moved between two samples; `None` if a counter is missing or went backwards.
-#[expect(clippy::cast_precision_loss, reason = "counts of a step are far below 2^52")]
-fn moved(devices: &[&str], a: &Reading, b: &Reading) -> Option<f64> {
-    let bytes = |sample: &Reading| -> Option<u64> {
-        let of = |name: &&str| sample.block.get(*name).map(|c| c.read_bytes.saturating_add(c.write_bytes));
-        devices.iter().map(of).sum()
+/// The bytes that devices moved between two samples; `None` if a counter is missing or went backwards.
+pub(super) fn grown_bytes(devices: &[&str], a: &Reading, b: &Reading) -> Option<u64> {
+    grown(devices, a, b, Counted::bytes)
+}
+
+/// How much a counter of devices grew between two samples; `None` if one is missing or went backwards.
+fn grown(devices: &[&str], a: &Reading, b: &Reading, counter: fn(&Counted) -> u64) -> Option<u64> {
+    let all = |sample: &Reading| -> Option<u64> {
+        devices.iter().map(|name| sample.block.get(*name).map(counter)).sum()
     };
-    let grown = bytes(b)?.checked_sub(bytes(a)?)?;
-    Some(grown as f64 / ((b.monotonic_ns - a.monotonic_ns) as f64 / 1e9))
+    all(b)?.checked_sub(all(a)?)
+}
+
+impl Reading {
+    /// The bytes of devices, by their numbers, that the kernel has charged to the load; `None` if it has for none of them.
+    pub(super) fn charged(&self, numbers: &[String]) -> Option<u64> {
+        let mut known = numbers.iter().filter_map(|number| self.cgroup_io.get(number)).peekable();
+        known.peek()?;
+        known.map(|io| Some(io.read_bytes?.saturating_add(io.write_bytes?))).sum()
+    }
+}
+
+/// A growth between two samples as a rate.
+#[expect(clippy::cast_precision_loss, reason = "counts of a step are far below 2^52")]
+fn per_second(grown: u64, a: &Reading, b: &Reading) -> Option<f64> {
+    let ns = b.monotonic_ns.checked_sub(a.monotonic_ns).filter(|ns| *ns > 0)?;
+    Some(grown as f64 / (ns as f64 / 1e9))
+}
+
+/// The mean time of the I/Os that devices completed between two samples, in microseconds.
+#[expect(clippy::cast_precision_loss, reason = "counts of a step are far below 2^52")]
+fn mean_wait(devices: &[&str], a: &Reading, b: &Reading) -> Option<f64> {
+    let ios = grown(devices, a, b, Counted::ios)?;
+    let wait_ms = grown(devices, a, b, Counted::wait_ms)?;
+    (ios > 0).then(|| wait_ms as f64 * 1e3 / ios as f64)
 }
 
 /// The share of the CPU time between two readings that was not idle; `None` if no time passed, or a counter went backwards.
@@ -172,7 +249,7 @@ fn busy_share(a: &CpuTicks, b: &CpuTicks) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{Course, Piece, Reading};
-    use record::counter::{BlockCounters, CpuTicks, Sample};
+    use record::counter::{BlockCounters, CgroupIo, CpuTicks, Sample};
     use record::id::{CellId, TrialId};
     use record::topology::{BlockKind, BlockNode};
     use record::trial::{EngineOutput, Outcome, Series, TrialRecord, Window};
@@ -180,10 +257,17 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     fn sample(second: u64, bytes: u64, busy: u64) -> Sample {
-        let block = BlockCounters { read_bytes: bytes, ..BlockCounters::default() };
+        let block = BlockCounters {
+            read_bytes: bytes,
+            reads: bytes / 100,
+            read_wait_ms: bytes / 50,
+            ..BlockCounters::default()
+        };
+        // The device below the backing file moves twice as much for others.
+        let below = BlockCounters { read_bytes: bytes * 3, ..BlockCounters::default() };
         Sample {
             monotonic_ns: second * S,
-            block: [("loop0".to_owned(), block)].into(),
+            block: [("loop0".to_owned(), block), ("sda".to_owned(), below)].into(),
             cpu: Some(CpuTicks { user: busy, idle: second * 200 - busy, ..CpuTicks::default() }),
             ..Sample::default()
         }
@@ -238,6 +322,37 @@ mod tests {
         assert_eq!((course.device[0].from, course.device[0].to), (-1.0, 0.0));
         assert_eq!(rates(&course.cpu), [0.5, 0.5, 1.0].map(Some));
         assert_eq!((course.begin(), course.seconds), (-1.0, 2.0));
+    }
+
+    #[test]
+    fn waits_are_means_over_the_ios_of_a_step_and_no_io_has_none() {
+        let mut idle = trial();
+        let of_tracks = |course: &Course| course.wait.iter().map(|p| p.rate).collect::<Vec<_>>();
+        // 9 I/Os waited 18 ms, 11 waited 22 ms, 15 waited 30 ms.
+        assert_eq!(of_tracks(&of(&idle)), [Some(2000.0); 3]);
+        idle.evidence.samples[2].block = idle.evidence.samples[1].block.clone();
+        assert_eq!(of_tracks(&of(&idle)), [Some(2000.0), None, Some(2000.0)]);
+    }
+
+    #[test]
+    fn what_others_may_have_moved_is_what_the_load_did_not() {
+        let mut trial = trial();
+        let rates = |trial: &TrialRecord| of(trial).beyond.iter().map(|p| p.rate).collect::<Vec<_>>();
+        assert_eq!(rates(&trial), [None; 3], "nothing is charged, so nothing is known");
+        for (sample, own) in trial.evidence.samples.iter_mut().zip([None, Some(700), Some(1500), Some(2800)])
+        {
+            let io = |own| CgroupIo { read_bytes: Some(own), write_bytes: Some(0), ..CgroupIo::default() };
+            sample.cgroup_io = own.map(|own| ("7:0".to_owned(), io(own))).into_iter().collect();
+        }
+        assert_eq!(rates(&trial), [200.0, 300.0, 200.0].map(Some));
+        let members = vec!["sda".to_owned()];
+        trial.topology.nodes[0].kind =
+            BlockKind::Loop { backing_file: None, direct_io: None, backing_fs: None, members, guest: false };
+        assert_eq!(
+            rates(&trial),
+            [1800.0, 2200.0, 3000.0].map(Some),
+            "the loop device's bytes are the load's"
+        );
     }
 
     #[test]

@@ -1,14 +1,18 @@
 //! `diskproof report --all DIR`: a page for each run, a history for each experiment, a comparison of each run with the one before, and an
 //! index.
 
-use super::{ReadRun, write};
+use super::read::Read;
+use super::{folder, write};
 use crate::args::Choice;
 use crate::commands::compare::{StoredRun, wanted};
 use crate::commands::judged::unreadable;
 use crate::commands::{history, list};
 use crate::exit::{Exit, Failure};
 use crate::output;
-use ::page::{ExperimentEntry, FileNames, Link, RunEntry, document_page, first_answer, history_page, index};
+use ::page::{
+    ExperimentEntry, FileNames, Link, MOST_CELLS, OVERVIEW, RunEntry, document_page, first_answer,
+    history_page, index,
+};
 use record::printable::Shown as _;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -79,10 +83,19 @@ impl Site<'_> {
     }
 
     fn run(&mut self, run: &RunSummary, links: &[Link]) -> Result<RunEntry, Failure> {
-        let read = ReadRun::of(self.store, &run.id)?;
+        let read = Read::of(self.store, &run.id)?;
         let document = report::result(&read.view);
-        let file = self.names.name("run", &run.id.0);
-        write(&self.folder.join(&file), &read.page(&document).linked(links))?;
+        let mut file = self.names.name("run", &run.id.0);
+        if read.view.cells.len() > MOST_CELLS {
+            let own = file.trim_end_matches(".html").to_owned();
+            let up = |link: &Link| Link { file: format!("../{}", link.file), text: link.text.clone() };
+            let links: Vec<Link> = links.iter().map(up).collect();
+            folder::write_run(self.store, &read, &self.folder.join(&own), &links)?;
+            file = format!("{own}/{OVERVIEW}");
+        } else {
+            let trials = read.trials(self.store)?;
+            write(&self.folder.join(&file), &read.page(&document, &trials).linked(links))?;
+        }
         Ok(RunEntry {
             run: run.id.to_string(),
             file,

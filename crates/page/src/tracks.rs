@@ -1,0 +1,58 @@
+//! The tracks below the rounds of a cell: what each line shows of the course of a trial.
+
+use crate::trials::{Course, Round, Track};
+
+/// What a line of a track shows of a trial.
+pub(crate) type Line = fn(&Course) -> &Track;
+
+/// A track: its title, its unit and its lines with their names in tables, the first one drawn solid.
+pub(crate) struct Drawn {
+    pub(crate) title: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) lines: &'static [(&'static str, Line)],
+}
+
+/// All tracks, from top to bottom. A trial has no histogram of each step, so its latencies over time are those of the devices' counters.
+static TRACKS: [Drawn; 5] = [
+    Drawn {
+        title: "I/Os per second of the load",
+        unit: "1/s",
+        lines: &[("I/Os per second", |course| &course.iops)],
+    },
+    Drawn {
+        title: "mean time of an I/O at the devices directly below the load",
+        unit: "us",
+        lines: &[("mean time of an I/O at the devices (us)", |course| &course.wait)],
+    },
+    Drawn {
+        title: "bytes per second: asked by the load (filled), at the devices directly below it (outlined)",
+        unit: "B/s",
+        lines: &[
+            ("bytes per second asked", |course| &course.asked),
+            ("bytes per second at the devices", |course| &course.device),
+        ],
+    },
+    Drawn {
+        title: "bytes per second beyond the load's at devices that others may use: others, journals, read-ahead",
+        unit: "B/s",
+        lines: &[("bytes per second beyond the load's", |course| &course.beyond)],
+    },
+    Drawn {
+        title: "busy share of the machine's CPUs",
+        unit: "1",
+        lines: &[("busy share of the CPUs", |course| &course.cpu)],
+    },
+];
+
+/// The tracks of which something is known in these rounds. Some devices count no time: theirs is 0 throughout and isn't known.
+pub(crate) fn known(rounds: &[Round]) -> Vec<&'static Drawn> {
+    let is_known = |track: &&Drawn| {
+        let counts = |rate: f64| track.unit != "us" || rate > 0.0;
+        let line = |course: &Course| {
+            let pieces = track.lines.iter().flat_map(|(_, line)| line(course));
+            pieces.filter_map(|piece| piece.rate).any(counts)
+        };
+        rounds.iter().any(|round| line(&round.course))
+    };
+    TRACKS.iter().filter(is_known).collect()
+}
