@@ -30,7 +30,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -l state -d 'The folde
 complete -c diskproof -n "__fish_diskproof_needs_command" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_needs_command" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_needs_command" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_needs_command" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_needs_command" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_needs_command" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_needs_command" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_needs_command" -s V -l version -d 'Print version'
@@ -74,7 +74,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l state -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -s h -l help -d 'Print help'
@@ -96,7 +96,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l state 
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -l json -d 'Print the judgement as one JSON document, format diskproof.agreement/1.0 (docs/calibrate.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand calibrate" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -110,7 +110,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l state -d 'Th
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand new" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
@@ -124,7 +124,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l state -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l here -d 'Ask the machines behind ssh, too, and end with 3 if a machine lacks something that the plan needs. diskproof copies itself there first, as a run does'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l choose -d 'Instead of the plan: rank the stacks by price, with what the model says of the limits; nothing is measured'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l json -d 'Print the plan and its forecast as JSON; with --choose one JSON document, format diskproof.prospect/1.0 (docs/formats.md)'
@@ -140,7 +140,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l state -d 'Th
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l provision -d 'Run every provisioning step again, also where nothing changed since the last time'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s q -l quiet -d 'The same as --progress none'
@@ -155,7 +155,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l state -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l provision -d 'Run every provisioning step again, also where nothing changed since the last time'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s q -l quiet -d 'The same as --progress none'
@@ -166,7 +166,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l state -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l json -d 'Print one JSON document, the same as `export --json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s h -l help -d 'Print help'
@@ -179,7 +179,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l state -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand report" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand report" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l experiment -d 'Only runs of this experiment' -r
@@ -189,7 +189,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l state -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l all -d 'Also runs that ended and measured nothing: refused, failed, or interrupted before the first trial was done'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s q -l quiet -d 'The same as --progress none'
@@ -204,7 +204,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l state -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l json -d 'Print what was imported as one JSON document, format diskproof.import/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s h -l help -d 'Print help'
@@ -215,7 +215,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l state -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d 'Write one JSON document, format diskproof.run/1.3 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'Write CSV, one row per cell and metric; a text that a spreadsheet would take for a formula gets an apostrophe'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv-raw -d 'Write CSV without apostrophes: for programs, not for spreadsheets'
@@ -235,7 +235,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l state -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -l json -d 'Print one JSON document, format diskproof.comparison/1.1 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand compare" -s h -l help -d 'Print help'
@@ -254,7 +254,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l state -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l allow-missing -d 'Also pass if cells or figures of the baseline are missing from the run'
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l across-machines -d 'Also compare runs of different machines'
 complete -c diskproof -n "__fish_diskproof_using_subcommand gate" -l json -d 'Print one JSON document, format diskproof.comparison/1.1 (docs/formats.md)'
@@ -270,7 +270,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l state -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand history" -l json -d 'Print one JSON document, format diskproof.history/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand history" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand history" -s h -l help -d 'Print help'
@@ -280,7 +280,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l state -d 'Th
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l move -d 'Take the tag from the run of the same experiment that has it'
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l remove -d 'Remove the tag from the run'
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -s q -l quiet -d 'The same as --progress none'
@@ -294,7 +294,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l state -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l json -d 'Print one JSON document, format diskproof.choice/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -308,7 +308,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l state -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -l json -d 'Print one JSON document, format diskproof.cost/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand cost" -s h -l help -d 'Print help'
@@ -318,7 +318,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l state -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l all -d 'All stored runs'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l json -d 'Print one JSON document, format diskproof.judge/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s q -l quiet -d 'The same as --progress none'
@@ -330,7 +330,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l state -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -339,7 +339,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l state -d 'The
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l root -d 'Become root there by sudo'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s h -l help -d 'Print help'
@@ -349,7 +349,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l state -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -s h -l help -d 'Print help'
@@ -360,7 +360,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l state -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l overwrite-data -d 'Claim the disk although it holds data; the first run overwrites that data'
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -l unseen-processes -d 'Confirm that this disk isn\'t used by processes that diskproof can\'t see (outside of its container, or with more rights)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand claim" -s q -l quiet -d 'The same as --progress none'
@@ -371,7 +371,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l state -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand unclaim" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -380,7 +380,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and not __fish_seen_subcommand_from build up status ssh limit reset down" -f -a "build" -d 'Build the image if there is none yet; start no guest'
@@ -397,7 +397,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -l without-zfs -d 'Build without ZFS; its kernel modules take minutes to compile, once'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help'
@@ -413,7 +413,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -l without-zfs -d 'Build without ZFS; its kernel modules take minutes to compile, once'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from up" -s h -l help -d 'Print help'
@@ -424,7 +424,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
@@ -435,7 +435,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from ssh" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l name -d 'The guest' -r
@@ -445,7 +445,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from limit" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l name -d 'The guest' -r
@@ -455,7 +455,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from reset" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l name -d 'The guest' -r
@@ -465,7 +465,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l all -d 'All guests'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -l images -d 'All guests, and everything that was built: images, modules, saved states'
 complete -c diskproof -n "__fish_diskproof_using_subcommand lab; and __fish_seen_subcommand_from down" -s q -l quiet -d 'The same as --progress none'
@@ -476,7 +476,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l state -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-noise -d 'Don\'t measure the machine\'s noise (2 seconds)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand doctor" -l no-ceiling -d 'Don\'t measure the native engine\'s highest rate here (3 seconds); show the stored one'
@@ -488,7 +488,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l stat
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -497,7 +497,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l state -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand node" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand node" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -506,7 +506,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l state -d 'T
 complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand look" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand look" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand look" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -515,7 +515,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l st
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-native" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -524,7 +524,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l st
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand engine-corpus" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -533,6 +533,6 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l state -
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand generate" -s h -l help -d 'Print help'

@@ -93,7 +93,7 @@ pub(crate) struct Global {
     /// The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) ssh_config: Option<PathBuf>,
-    /// How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)
+    /// How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)
     #[arg(long, global = true, value_name = "HOW")]
     pub(crate) progress: Option<String>,
     /// The same as --progress none

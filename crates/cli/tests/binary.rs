@@ -163,7 +163,7 @@ fn wrong_arguments_end_with_2() {
         (&["export", "latest", "--json", "--csv"], "cannot be used with"),
         (&["quick", ".", "--seconds", "0"], "0 is not in 1..=3600"),
         (&["completions", "tcsh"], "possible values"),
-        (&["list", "--quiet", "--progress", "bar"], "cannot be used with"),
+        (&["list", "--quiet", "--progress", "live"], "cannot be used with"),
     ];
     for (args, said) in cases {
         let answer = Home::new().diskproof(args);

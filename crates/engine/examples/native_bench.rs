@@ -42,6 +42,7 @@ fn main() {
         cancel: &AtomicBool::new(false),
         started: &|_| {},
         progress: &|_| {},
+        running: &|| {},
         scratch: scratch.path(),
     };
     let engine = NativeEngine::with_worker(asked.worker);

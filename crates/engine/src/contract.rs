@@ -52,6 +52,8 @@ pub struct Job<'a> {
     pub started: &'a dyn Fn(u32),
     /// Receives the share of the data laid out so far, 0..=1 (only from `prepare`).
     pub progress: &'a dyn Fn(f64),
+    /// Called about twenty times a second while the load runs (only from `run`).
+    pub running: &'a dyn Fn(),
     /// An existing directory for the engine's own files (job file, output); not on the device or file system under test.
     pub scratch: &'a Path,
 }

@@ -22,5 +22,5 @@ pub use environment::environment;
 pub use error::ReadError;
 pub use open_files::Exclusive;
 pub use record::roots::Roots;
-pub use sampler::{Config, Sampler, Unobservable};
+pub use sampler::{Config, Latest, Sampler, Unobservable};
 pub use topology::{networked, topology, topology_exported};

@@ -5,9 +5,9 @@ use crate::error::ReadError;
 use crate::open_files::{Lookout, OpenFiles};
 use crate::others::{self, Census};
 use crate::watchdog::Watchdog;
-use record::counter::{Evidence, Sample};
+use record::counter::{BlockCounters, Evidence, Sample};
 use record::roots::Roots;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -73,6 +73,18 @@ struct Orders {
     /// Every process that was an engine's first one.
     engines: BTreeSet<u32>,
     stop: bool,
+    /// Whether somebody reads `latest`.
+    is_followed: bool,
+    latest: Option<Latest>,
+}
+
+/// The counters of the block devices in the sampler's latest sample.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latest {
+    /// CLOCK_MONOTONIC, in nanoseconds.
+    pub monotonic_ns: u64,
+    /// Block devices by kernel name.
+    pub block: BTreeMap<String, BlockCounters>,
 }
 
 struct Collected {
@@ -83,8 +95,17 @@ struct Collected {
 
 impl Shared {
     fn orders(&self) -> MutexGuard<'_, Orders> {
-        // A panic elsewhere can't leave these three fields incomplete.
+        // A panic elsewhere can't leave these fields incomplete.
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Orders {
+    fn show(&mut self, sample: &Sample) {
+        if self.is_followed {
+            let Sample { monotonic_ns, block, .. } = sample;
+            self.latest = Some(Latest { monotonic_ns: *monotonic_ns, block: block.clone() });
+        }
     }
 }
 
@@ -131,6 +152,14 @@ impl Sampler {
         orders.engines.insert(pid);
         drop(orders);
         self.shared.changed.notify_all();
+    }
+
+    /// The counters of the block devices in the latest sample. The first call only begins to keep them. Costs no sample of its own.
+    #[must_use]
+    pub fn latest(&self) -> Option<Latest> {
+        let mut orders = self.shared.orders();
+        orders.is_followed = true;
+        orders.latest.clone()
     }
 
     /// Takes the last sample and ends.
@@ -201,7 +230,9 @@ fn follow(
             look_after *= 4;
         }
         let stop = wait(shared, due, &mut collector);
-        samples.push(collector.sample());
+        let sample = collector.sample();
+        shared.orders().show(&sample);
+        samples.push(sample);
         if stop {
             let found = lookout.map(|mut lookout| {
                 lookout.look();

@@ -111,6 +111,41 @@ pub enum Event {
         /// About how many rounds of pilot trials it would have needed.
         rounds_of_pilots: u32,
     },
+    /// The load that runs now, by the kernel's counters of the devices directly under it. It comes at most twice a second, and only if the
+    /// controller asks for it: the live view does.
+    LoadSampled {
+        /// The cell.
+        cell: CellId,
+        /// I/Os per second that these devices completed since the event before.
+        iops: f64,
+        /// Bytes per second that they moved.
+        bytes_per_second: f64,
+        /// Mean time that an I/O waited for them, in milliseconds; `None` when none completed.
+        wait_ms: Option<f64>,
+    },
+    /// What the run has used of its budgets so far. It follows each trial.
+    Spent {
+        /// Seconds, those of earlier sessions included.
+        seconds: f64,
+        /// Bytes that the trials wrote, including the layout of the data.
+        written_bytes: f64,
+        /// Price of the volumes for these seconds; `None` when the experiment has no prices.
+        cost: Option<f64>,
+    },
+    /// The changes of a machine that are not undone yet. It follows each change of them.
+    ChangesToUndo {
+        /// Name of the machine.
+        target: String,
+        /// The changes in words, the oldest first. An undo takes back the last one first.
+        changes: Vec<String>,
+    },
+    /// The user has skipped a cell: it gets no more trials in this run.
+    CellSkipped {
+        /// The cell.
+        cell: CellId,
+        /// The round, from 0, in which the user skipped it.
+        round: u32,
+    },
     /// Something the user should know now.
     Warning {
         /// The text of the warning.
@@ -121,6 +156,17 @@ pub enum Event {
         /// The reason.
         stopped: Stopped,
     },
+}
+
+impl Event {
+    /// Returns the event with the name of the machine that sent it, where it has one: an agent process doesn't know its name.
+    #[must_use]
+    pub fn of_target(self, name: &str) -> Self {
+        match self {
+            Self::ChangesToUndo { changes, .. } => Self::ChangesToUndo { target: name.to_owned(), changes },
+            other => other,
+        }
+    }
 }
 
 /// An interval that is wider than requested.
@@ -154,6 +200,11 @@ pub enum Stopped {
     WrittenSpent,
     /// The budget of money was used up.
     CostSpent,
+    /// The user ended it at the end of a round.
+    Requested {
+        /// Number of finished rounds.
+        rounds: u32,
+    },
     /// The user interrupted it.
     Interrupted,
     /// An error ended it.

@@ -127,6 +127,8 @@ pub enum Claim {
     WriteAmplified,
     /// The options of an imported job leave open whether the storage did the work: data that compresses or repeats, offsets that repeat.
     JobOptions,
+    /// The user skipped the cell while the run went on, so it has fewer trials than planned.
+    Skipped,
 }
 
 /// How much a finding matters.

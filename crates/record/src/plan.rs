@@ -47,6 +47,9 @@ pub struct Plan {
     /// Provisioning steps on the machines before anything is built, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provision: Vec<ProvisionStep>,
+    /// Cells that the user skipped while the run went on, and the round, from 0, in which this happened. They get no more trials.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<CellId, u32>,
 }
 
 impl Plan {
@@ -68,6 +71,7 @@ impl Plan {
             derived: Vec::new(),
             targets: Vec::new(),
             provision: Vec::new(),
+            skipped: BTreeMap::new(),
         }
     }
 
@@ -314,7 +318,7 @@ pub enum Goal {
     Cheapest,
 }
 
-/// Budgets of a run that were raised after its start; a `None` budget stays as planned.
+/// What the user changed of a run after its start: raised budgets (a `None` budget stays as planned), and skipped cells.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Raised {
     /// The largest number of rounds.
@@ -325,18 +329,24 @@ pub struct Raised {
     pub max_written_bytes: Option<u64>,
     /// Money for the volumes.
     pub max_cost: Option<f64>,
+    /// As [`Plan::skipped`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<CellId, u32>,
 }
 
 impl Raised {
-    /// Returns the budgets of a plan.
+    /// Returns the budgets and the skipped cells of a plan.
     #[must_use]
-    pub fn of(measure: &Measure) -> Self {
-        let Measure { rounds, max_seconds, max_written_bytes, max_cost, .. } = *measure;
-        Self { rounds: Some(rounds), max_seconds, max_written_bytes, max_cost }
+    pub fn of(plan: &Plan) -> Self {
+        let Measure { rounds, max_seconds, max_written_bytes, max_cost, .. } = plan.measure;
+        let skipped = plan.skipped.clone();
+        Self { rounds: Some(rounds), max_seconds, max_written_bytes, max_cost, skipped }
     }
 
-    /// Replaces the planned budgets with the raised ones.
-    pub fn apply(&self, measure: &mut Measure) {
+    /// Replaces the planned budgets with the raised ones, and adds the skipped cells.
+    pub fn apply(&self, plan: &mut Plan) {
+        plan.skipped.extend(self.skipped.iter().map(|(cell, round)| (cell.clone(), *round)));
+        let measure = &mut plan.measure;
         measure.rounds = self.rounds.unwrap_or(measure.rounds);
         measure.max_seconds = self.max_seconds.or(measure.max_seconds);
         measure.max_written_bytes = self.max_written_bytes.or(measure.max_written_bytes);

@@ -62,8 +62,9 @@ fn worst<'a>(group: &[&'a Finding]) -> &'a Finding {
     group.iter().copied().fold(first, |worst, f| if width(f) > width(worst) { f } else { worst })
 }
 
-/// A claim as a heading.
-fn title(finding: &Finding) -> &'static str {
+/// The claim of a finding in a few words.
+#[must_use]
+pub fn title(finding: &Finding) -> &'static str {
     match finding.claim {
         Claim::WrongContent => "the storage didn't keep what was written",
         Claim::ServedFromHoles => "read from holes, not from a device",
@@ -110,6 +111,7 @@ fn title(finding: &Finding) -> &'static str {
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::NotAsAsked => "not done as asked",
+        Claim::Skipped => "skipped by the user",
         Claim::JobOptions => "the job's options leave open what was measured",
         Claim::WriteAmplified => "each write became several on the devices",
         Claim::Stalled => "a part of the trial was an outage",

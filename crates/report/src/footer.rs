@@ -138,6 +138,12 @@ fn stopped(view: &RunView) -> String {
         Stopped::WrittenSpent => "stopped because the budget of bytes written was spent".to_owned(),
         Stopped::CostSpent => "stopped because the cost budget was spent".to_owned(),
         Stopped::TimeSpent => "stopped because the time budget was spent".to_owned(),
+        Stopped::Requested { rounds: 1 } => {
+            "ended on request after its first round; `diskproof resume` goes on".to_owned()
+        }
+        Stopped::Requested { rounds } => {
+            format!("ended on request after {rounds} rounds; `diskproof resume` goes on")
+        }
         Stopped::Interrupted => "interrupted; `diskproof resume` goes on".to_owned(),
         Stopped::Failed { error } => format!("stopped by an error: {error}"),
         Stopped::Imported { files: 1 } => "imported from a file, not run by diskproof".to_owned(),

@@ -42,6 +42,7 @@ mod too_few;
 mod wrap;
 
 pub use agreement::agreement;
+pub use caveats::title as finding_title;
 pub use choice::choice;
 pub use comparison::comparison;
 pub use cost::{cost, list_in_words};

@@ -86,7 +86,9 @@ impl AgentLink {
             match self.link.wait(Duration::from_millis(50))? {
                 Heard::Silence => {}
                 Heard::Said(line) => sink(said(&self.target, &line)).map_err(RunError::Sink)?,
-                Heard::Reply(Reply::Event { event }) => sink(event).map_err(RunError::Sink)?,
+                Heard::Reply(Reply::Event { event }) => {
+                    sink(event.of_target(&self.target)).map_err(RunError::Sink)?;
+                }
                 Heard::Reply(Reply::Failed { blame, error }) => return Err(RunError::Node { blame, error }),
                 Heard::Reply(reply) => return Ok(reply),
             }

@@ -2,9 +2,11 @@
 
 use crate::protocol::Turn;
 use engine::Engine;
+use record::event::Event;
 use record::id::CellId;
 use record::trial::{StepTime, TrialStep};
 use record::workload::EngineKind;
+use stack::Journal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -21,8 +23,17 @@ pub(crate) struct Bench<'a> {
     pub(crate) cancel: &'a AtomicBool,
     /// Reports the current step.
     pub(crate) step: Teller<'a>,
+    /// Passes any other event on.
+    pub(crate) tell: Box<dyn Fn(Event) + 'a>,
     /// The node that serves the file system under test, if it is another one.
     pub(crate) server: Option<&'a dyn Server>,
+}
+
+impl Bench<'_> {
+    /// Tells what an undo would take back now.
+    pub(crate) fn tell_changes(&self, journal: &Journal) {
+        (self.tell)(Event::ChangesToUndo { target: String::new(), changes: journal.changes() });
+    }
 }
 
 /// The node that serves the file system under test, reached through the controller.

@@ -6,6 +6,7 @@ use crate::nfs_remote::{self, Route};
 use crate::protocol::{Reply, Request, TrialRequest};
 use crate::rounds::{Hands, conduct};
 use crate::watch::Watch;
+use crate::wishes::Wishes;
 use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::{LOCAL, RunId};
@@ -15,6 +16,7 @@ use record::trial::TrialRecord;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -34,6 +36,10 @@ pub struct How {
     pub earlier: Earlier,
     /// Carry out the provisioning steps again, even where nothing has changed since the last time.
     pub provision_anew: bool,
+    /// What the user wants otherwise than planned while the run goes on.
+    pub wishes: Arc<Wishes>,
+    /// Whether [`Event::LoadSampled`] is wanted. It costs the measured machine a little.
+    pub live: bool,
 }
 
 /// Carries out `plan` and returns why it stopped. Every finished trial has passed through `sink` before the next begins.
@@ -59,7 +65,7 @@ pub fn execute(
     let begun = Instant::now();
     let lines = how.nodes.iter().map(AgentLink::to).collect::<Result<_, _>>()?;
     let (routes, volumes) = (how.routes.clone(), Vec::new());
-    let mut session = Session { lines, routes, machines: Vec::new(), volumes, begun, cancel, sink };
+    let mut session = Session { lines, routes, machines: Vec::new(), volumes, begun, cancel, how, sink };
     let provisioned = session.hello().and_then(|()| session.provision(plan, how.provision_anew));
     let opened = provisioned.and_then(|done| if done { session.open(plan, &how.run) } else { Ok(false) });
     let stopped = opened.and_then(|opened| {
@@ -150,6 +156,7 @@ struct Session<'a, 's> {
     machines: Vec<Environment>,
     begun: Instant,
     cancel: &'a AtomicBool,
+    how: &'a How,
     sink: &'a mut Sink<'s>,
     /// The volumes' facts; empty until the volumes are open.
     volumes: Vec<VolumeFacts>,
@@ -246,6 +253,7 @@ impl Session<'_, '_> {
 
 impl Hands for Session<'_, '_> {
     fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
+        let request = TrialRequest { live: self.how.live, ..request };
         let cell = &request.cell;
         let place = |name: &str| {
             let at = self.lines.iter().position(|line| line.target == name);
@@ -281,6 +289,10 @@ impl Hands for Session<'_, '_> {
 
     fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
+    }
+
+    fn wishes(&self) -> &Wishes {
+        &self.how.wishes
     }
 
     fn seconds(&self) -> f64 {

@@ -9,6 +9,7 @@ mod search;
 mod seen;
 mod spent;
 mod told;
+mod wished;
 
 use chosen::Lengths;
 use record::event::{Event, Stopped, Widest};
@@ -80,6 +81,8 @@ struct History {
     trials: BTreeMap<u32, Seen>,
     /// Failures in this session only: the user may have removed the cause of earlier ones.
     failures: u32,
+    /// The user skipped it: it gets no more trials.
+    skipped: bool,
 }
 
 /// The state of a run.
@@ -99,6 +102,8 @@ pub(crate) struct Ledger<'a> {
     queue: VecDeque<usize>,
     news: VecDeque<Event>,
     ended: Option<Stopped>,
+    /// Whether the run ends after this round, because the user asked for it.
+    last_round: bool,
 }
 
 impl<'a> Ledger<'a> {
@@ -122,7 +127,11 @@ impl<'a> Ledger<'a> {
             queue: VecDeque::new(),
             news: VecDeque::new(),
             ended: None,
+            last_round: false,
         };
+        for (place, cell) in plan.cells.iter().enumerate() {
+            ledger.cells[place].skipped = plan.skipped.contains_key(&cell.id);
+        }
         ledger.begin_round();
         ledger
     }
@@ -200,7 +209,7 @@ impl<'a> Ledger<'a> {
 
     /// Whether a cell can still be measured.
     fn is_alive(&self, place: usize) -> bool {
-        self.cells[place].failures < MAX_FAILURES
+        !self.cells[place].skipped && self.cells[place].failures < MAX_FAILURES
     }
 
     /// Whether a cell can still be measured and has the metric that decides when to stop. A search decides for itself.
@@ -274,7 +283,8 @@ impl<'a> Ledger<'a> {
     fn end_round(&mut self, seconds: f64) {
         let made = self.round + 1;
         if made >= self.begun {
-            self.ended = self.decide(made, seconds);
+            let decided = self.decide(made, seconds);
+            self.ended = self.requested(made, decided.is_some()).or(decided);
         }
         if self.ended.is_none() {
             self.round = made;

@@ -14,6 +14,7 @@ mod flush;
 pub mod guest_disks;
 mod ledger;
 mod link;
+mod live;
 mod mounted;
 pub mod nfs_remote;
 pub mod node;
@@ -28,5 +29,7 @@ mod tools;
 mod trial;
 mod verify;
 mod watch;
+mod wishes;
 
 pub use ledger::{Earlier, ended};
+pub use wishes::Wishes;

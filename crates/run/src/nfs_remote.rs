@@ -94,7 +94,9 @@ fn relay(
             }
             Heard::Silence => {}
             Heard::Said(line) => sink(said(&client.target, &line)).map_err(RunError::Sink)?,
-            Heard::Reply(Reply::Event { event }) => sink(event).map_err(RunError::Sink)?,
+            Heard::Reply(Reply::Event { event }) => {
+                sink(event.of_target(&client.target)).map_err(RunError::Sink)?;
+            }
             Heard::Reply(Reply::Turn { turn }) => {
                 let done = if lost.is_some() {
                     Err("it is lost".to_owned())

@@ -220,6 +220,7 @@ impl<W: Write> Node<'_, W> {
         };
         match self.verify(&mut open, volumes) {
             Ok(facts) => {
+                self.bench(run, None).tell_changes(&open.journal);
                 self.open = Some(open);
                 Ok(Reply::Opened { volumes: facts })
             }
@@ -242,6 +243,7 @@ impl<W: Write> Node<'_, W> {
             step: Box::new(|cell, step, done| {
                 self.out.event(Event::Step { cell: cell.cloned(), step: step.to_owned(), done });
             }),
+            tell: Box::new(|event| self.out.event(event)),
             server,
         }
     }

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// The version of this protocol. Both ends are the same binary; any other version is refused.
-pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 4 };
+pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 5 };
 
 /// A request of the controller.
 #[derive(Debug, Serialize, Deserialize)]
@@ -103,6 +103,9 @@ pub struct TrialRequest {
     /// The export to mount, if another node serves it; then the node builds nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<NfsSource>,
+    /// Whether the controller wants [`Event::LoadSampled`] while the load runs.
+    #[serde(default)]
+    pub live: bool,
 }
 
 /// A request of the node that loads a file system to the node that serves it.

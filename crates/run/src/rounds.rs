@@ -3,6 +3,7 @@
 use crate::error::RunError;
 use crate::ledger::{Earlier, Ledger, Next};
 use crate::protocol::TrialRequest;
+use crate::wishes::Wishes;
 use record::event::{Event, Stopped};
 use record::id::TrialId;
 use record::plan::{Measure, Plan};
@@ -18,12 +19,15 @@ pub(crate) trait Hands {
     fn is_cancelled(&self) -> bool;
     /// Seconds since this session began.
     fn seconds(&self) -> f64;
+    /// What the user wants otherwise than planned.
+    fn wishes(&self) -> &Wishes;
 }
 
 /// Makes the remaining rounds of a plan, and returns why they ended.
 pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> Result<Stopped, RunError> {
     let mut ledger = Ledger::new(plan, earlier);
     loop {
+        ledger.heed(hands.wishes());
         match ledger.next(hands.seconds()) {
             Next::Tell(event) => hands.tell(event)?,
             Next::Ended(stopped) => return Ok(stopped),
@@ -41,13 +45,14 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
                 let seed = spec::trial_seed(plan, &id);
                 let measure = Measure { trial_seconds, ..plan.measure.clone() };
                 let cell = tried.map_or_else(|| cell.clone(), |tried| cell.at_level(tried.level));
-                let request = TrialRequest { id, cell, measure, seed, from: None };
+                let request = TrialRequest { id, cell, measure, seed, from: None, live: false };
                 let Some(mut record) = hands.trial(request)? else { return Ok(Stopped::Interrupted) };
                 record.tried = tried;
                 ledger.take(&record);
                 let so_far = ledger.estimate(&record.id.cell);
                 hands.tell(Event::TrialFinished { record: Box::new(record) })?;
                 so_far.map_or(Ok(()), |estimate| hands.tell(estimate))?;
+                hands.tell(ledger.spent(hands.seconds()))?;
             }
         }
     }

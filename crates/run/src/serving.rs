@@ -63,7 +63,10 @@ impl Serving {
         let failed =
             |record: TrialRecord, why| Box::new(TrialRecord { outcome: Outcome::Failed(why), ..record });
         let built = match built {
-            Ok(built) => built,
+            Ok(built) => {
+                bench.tell_changes(journal);
+                built
+            }
             Err(error) => {
                 record.refused = error.is_refusal();
                 return Err(failed(record, chain(&error)));
@@ -148,6 +151,7 @@ impl Serving {
         let mut steps = Steps { bench, cell: &request.cell.id, times: std::mem::take(&mut record.steps) };
         steps.time(TrialStep::Undo, || built.undo(machine, journal))?;
         record.steps = steps.times;
+        bench.tell_changes(journal);
         Ok(record)
     }
 }

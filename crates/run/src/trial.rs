@@ -2,6 +2,7 @@
 
 use crate::context::{Bench, Steps, TurnError, engine_for};
 use crate::flush::{self, FlushError};
+use crate::live::LiveLoad;
 use crate::mounted::{ServedGround, guarded};
 use crate::persistent_stacks::{PersistentStacks, Up};
 use crate::protocol::TrialRequest;
@@ -85,6 +86,7 @@ pub(crate) fn perform(
     };
     match up {
         Ok(mut up) => {
+            bench.tell_changes(journal);
             record.trials_before = stays.then_some(up.trials);
             record.built.clone_from(&up.built.argv);
             record.settings.clone_from(&up.built.settings);
@@ -103,6 +105,7 @@ pub(crate) fn perform(
                 // After a failure the state is unknown: the next trial builds the stack anew.
                 standing.forget_above(&up);
                 steps.time(TrialStep::Undo, || up.built.undo(machine, journal))?;
+                bench.tell_changes(journal);
             }
         }
         Err(error) if error.left_something() => return Err(error.into()),
@@ -147,6 +150,7 @@ fn measure(
         cancel: bench.cancel,
         started: &|_| {},
         progress: &|done| (bench.step)(Some(steps_cell), TrialStep::Prepare.name(), Some(done)),
+        running: &|| {},
         scratch: &bench.scratch,
     };
     let (files, cache) = match up.files.take() {
@@ -174,10 +178,16 @@ fn measure(
     let before = Before::look(machine, built, stored, record);
     let clock = apart.as_ref().map(ServedGround::begin).transpose()?;
 
+    let live = if request.live { LiveLoad::new(steps_cell, &record.topology) } else { None };
     let sampler = Sampler::start(&config)?;
     let output = steps.time(TrialStep::Measure, || {
         let started = |pid: u32| sampler.engine_pid(pid);
-        engine.run(&Job { started: &started, ..prepare })
+        let running = || {
+            if let Some(live) = &live {
+                live.tell(&sampler, bench);
+            }
+        };
+        engine.run(&Job { started: &started, running: &running, ..prepare })
     });
     record.evidence = sampler.stop();
     record.evidence.server_clock = clock;

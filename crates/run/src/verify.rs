@@ -279,6 +279,7 @@ fn load(
         cancel: around.cancel,
         started: &|_| {},
         progress: &|_| {},
+        running: &|| {},
         scratch: &scratch,
     };
     let done = AtomicBool::new(false);

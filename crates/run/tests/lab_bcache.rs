@@ -64,6 +64,7 @@ fn trial(round: u32, mode: BcacheMode, rw: Rw) -> Request {
         measure: Measure::new(30.0, 0.0, 2),
         seed: 7,
         from: None,
+        live: false,
     }))
 }
 

@@ -75,6 +75,7 @@ fn trial(round: u32, form: CacheForm) -> Request {
         measure,
         seed: 7,
         from: None,
+        live: false,
     }))
 }
 

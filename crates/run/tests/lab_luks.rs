@@ -64,6 +64,7 @@ fn trial(round: u32, stack: Stack) -> Request {
         measure,
         seed: 7,
         from: None,
+        live: false,
     }))
 }
 

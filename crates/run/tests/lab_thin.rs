@@ -67,6 +67,7 @@ fn trial(round: u32, layout: Layout) -> Request {
         measure,
         seed: 7,
         from: None,
+        live: false,
     }))
 }
 

@@ -86,6 +86,7 @@ fn trial(path: &Path) -> TrialRequest {
         measure: Measure { sample_hz: 20.0, ..Measure::new(1.0, 0.5, 1) },
         seed: 7,
         from: None,
+        live: false,
     }
 }
 

@@ -17,6 +17,7 @@ use record::printable::chain;
 use record::printable::is_hidden;
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
@@ -104,6 +105,8 @@ fn events_and_standard_error_of_a_node_are_text() {
         routes: Vec::new(),
         earlier: Earlier::default(),
         provision_anew: false,
+        wishes: Arc::default(),
+        live: false,
     };
     let mut heard = Vec::new();
     let error = execute(&plan, &how, &AtomicBool::new(false), &mut |event| {

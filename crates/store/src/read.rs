@@ -157,7 +157,7 @@ impl Store {
         readable(format, what)?;
         let mut plan: Plan = pack::unpack(&plan).map_err(|source| self.damaged(what(), source))?;
         if let Some(raised) = self.raised(seq, run)? {
-            raised.apply(&mut plan.measure);
+            raised.apply(&mut plan);
         }
         Ok(RunHead {
             id: run.clone(),

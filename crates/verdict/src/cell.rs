@@ -72,6 +72,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let mut findings = each_claim_once(seen.into_values().map(of_round));
     findings.extend(detect::wrong_content(cell, trials));
     findings.extend(detect::failed(cell, &failed, measured.len()));
+    findings.extend(detect::skipped(cell, plan, measured.len()));
     // The trials of a search are no repetitions.
     let repeated: &[Facts<'_>] = if search.is_some() { &[] } else { &facts };
     findings.extend(course::within(cell, repeated, &plan.measure));

@@ -26,7 +26,7 @@ use crate::scene::Scene;
 
 pub(crate) use content::{checked, wrong_content};
 pub use outcome::REFUSED_TRIALS;
-pub(crate) use outcome::{failed, too_wide};
+pub(crate) use outcome::{failed, skipped, too_wide};
 
 /// All detections in one trial, each with the number of its detector. The same thing has the same number in several trials,
 /// while two different things may share a claim.

@@ -203,6 +203,7 @@ fn ended(plan: &Plan, stopped: &Stopped, made: u32) -> String {
             budget(measure.max_cost.map(|cost| format!("{cost}{currency}")))
         }
         Stopped::Enough { .. } => format!("after {after} nothing more could be measured"),
+        Stopped::Requested { .. } => format!("ended on request after {after}"),
         Stopped::Interrupted => format!("interrupted in {after}"),
         Stopped::Failed { .. } => format!("it failed in {after}"),
         Stopped::Imported { files } => format!("imported from {}", counted(*files, "file")),

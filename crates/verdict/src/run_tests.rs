@@ -393,3 +393,28 @@ fn another_depth_tells_whether_it_was_the_depth_or_the_device() {
 fn a_cell_that_was_not_measured_has_no_limit() {
     assert_eq!(run(&[cell("a", &[])], vec![]).cells[0].limited_by, None);
 }
+
+#[test]
+fn a_skipped_cell_is_named_as_such_and_keeps_what_it_has() {
+    let cells = [cell("a", &[2000, 1980]), cell("never", &[]), cell("all", &[2000, 1980, 2020])];
+    let skipped = |plan: &mut Plan| {
+        plan.skipped.extend([(CellId("a".to_owned()), 1), (CellId("never".to_owned()), 0)]);
+    };
+    let view = run_with(&cells, skipped);
+    let text = |name: &str| {
+        let found = view.findings.iter().find(|f| f.cell.0 == name && f.claim == Claim::Skipped);
+        found.map(|finding| (finding.severity, finding.text.as_str()))
+    };
+    let (severity, words) = text("a").unwrap();
+    assert_eq!(severity, Severity::Note);
+    assert_eq!(
+        words,
+        "you skipped this cell in round 2, after 2 trials: later rounds measured only the other cells"
+    );
+    assert_eq!(
+        text("never").map(|found| found.1),
+        Some("you skipped this cell in round 1, before it had a trial: it has no figure")
+    );
+    assert_eq!(text("all"), None);
+    assert_eq!((view.cells[0].metrics["iops"].n, view.cells[0].trials.planned), (2, 3));
+}

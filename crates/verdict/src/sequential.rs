@@ -81,6 +81,7 @@ pub(crate) fn spent(stopped: &Stopped) -> Option<Resource> {
         Stopped::WrittenSpent => Some(Resource::BytesWritten),
         Stopped::CostSpent => Some(Resource::Money),
         Stopped::Enough { .. }
+        | Stopped::Requested { .. }
         | Stopped::Interrupted
         | Stopped::Failed { .. }
         | Stopped::Imported { .. }

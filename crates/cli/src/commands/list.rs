@@ -100,6 +100,7 @@ fn ended(stopped: &Stopped) -> String {
         Stopped::WrittenSpent => "budget of bytes written spent".to_owned(),
         Stopped::CostSpent => "budget of money spent".to_owned(),
         Stopped::TimeSpent => "time budget spent".to_owned(),
+        Stopped::Requested { rounds } => format!("on request after {rounds} rounds"),
         Stopped::Interrupted => "interrupted".to_owned(),
         Stopped::Failed { error } => {
             let line = error.lines().next().unwrap_or_default();

@@ -27,7 +27,7 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     }
     let mut plan = head.plan;
     if raise(args, &mut plan)? {
-        store.raise_budgets(&run, &Raised::of(&plan.measure)).map_err(unreadable)?;
+        store.raise_budgets(&run, &Raised::of(&plan)).map_err(unreadable)?;
     }
     let mut earlier = Earlier::default();
     store.trials(&run, |trial| earlier.add(&plan, &trial)).map_err(unreadable)?;
@@ -49,11 +49,12 @@ fn raise(args: &Resume, plan: &mut Plan) -> Result<bool, Failure> {
         max_seconds: args.time,
         max_written_bytes: args.written,
         max_cost: args.cost,
+        ..Raised::default()
     };
     if typed == Raised::default() {
         return Ok(false);
     }
-    let measure = &mut plan.measure;
+    let measure = &plan.measure;
     if typed.rounds.is_some() && measure.until.is_none() {
         return Err(Failure::input(
             "this run was to make a fixed number of rounds, and its intervals are those of that number: whoever adds rounds \
@@ -61,8 +62,8 @@ fn raise(args: &Resume, plan: &mut Plan) -> Result<bool, Failure> {
         ));
     }
     let before = measure.clone();
-    typed.apply(measure);
-    if let Some(name) = lowered(&before, measure) {
+    typed.apply(plan);
+    if let Some(name) = lowered(&before, &plan.measure) {
         return Err(Failure::input(format!("--{name} must be more than the run's budget so far")));
     }
     Ok(true)
@@ -124,7 +125,9 @@ fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
         | Stopped::WrittenSpent
         | Stopped::CostSpent
         | Stopped::Imported { .. } => true,
-        Stopped::Interrupted | Stopped::Failed { .. } | Stopped::Unfinished => false,
+        Stopped::Requested { .. } | Stopped::Interrupted | Stopped::Failed { .. } | Stopped::Unfinished => {
+            false
+        }
     };
     let missing = runs.into_iter().filter(|run| run.trials_done < run.trials_planned && !over(&run.stopped));
     missing.max_by(|a, b| a.id.cmp(&b.id)).map(|run| run.id).ok_or_else(|| {

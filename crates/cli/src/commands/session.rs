@@ -10,11 +10,14 @@ use crate::{output, page};
 use fleet::Connected;
 use record::environment::Environment;
 use record::event::{Event, Stopped};
-use record::id::RunId;
-use record::plan::Plan;
+use record::id::{CellId, RunId};
+use record::plan::{Plan, Raised};
 use record::printable::Shown as _;
-use run::Earlier;
 use run::controller::{How, RunError, SinkError, execute};
+use run::{Earlier, Wishes};
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::sync::Arc;
 use store::Store;
 
 /// A session's task.
@@ -63,7 +66,8 @@ pub(crate) fn measure(session: &Session<'_>) -> Result<Ended, Failure> {
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
-    let mut keeper = Keeper { store: &store, session, is_ours: false, environment: None };
+    let mut keeper =
+        Keeper { store: &store, session, is_ours: false, environment: None, skipped: BTreeMap::new() };
     let outcome = carry_out(session, &reached, &wish, &mut keeper);
     let is_ours = keeper.is_ours;
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
@@ -95,13 +99,18 @@ fn carry_out(
     keeper: &mut Keeper<'_>,
 ) -> Result<Stopped, RunError> {
     let earlier = session.earlier.clone().unwrap_or_default();
-    let mut teller = Teller::new(session.settings.progress.value, session.plan, earlier.len() as u64);
+    let wishes = Arc::new(Wishes::default());
+    let settings = session.settings;
+    let colours = settings.colored(std::io::stderr().is_terminal());
+    let done = earlier.len() as u64;
+    let mut teller = Teller::new(settings.progress.value, colours, session.plan, done, &wishes);
     if let Err(error) = wish.answer_with(teller.speaker()) {
         teller.speaker()(&format!("warning: diskproof can not say how it handles signals: {error}"));
     }
     let provision_anew = session.provision_anew;
     let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
-    let how = How { run: session.run.clone(), nodes, routes, earlier, provision_anew };
+    let run = session.run.clone();
+    let how = How { run, nodes, routes, earlier, provision_anew, wishes, live: teller.shows_load() };
     let stopped = execute(session.plan, &how, &wish.cancel, &mut |event| {
         keeper.keep(&event)?;
         teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))
@@ -119,6 +128,8 @@ struct Keeper<'a> {
     is_ours: bool,
     /// The machine's environment, until it is known whether the run is ours.
     environment: Option<Box<Environment>>,
+    /// The cells that the user skipped in this session, and in which round.
+    skipped: BTreeMap<CellId, u32>,
 }
 
 impl Keeper<'_> {
@@ -172,6 +183,12 @@ impl Keeper<'_> {
                 store.set_volumes(run, volumes)?;
             }
             Event::TrialFinished { record } => store.append_trial(run, record)?,
+            Event::CellSkipped { cell, round } => {
+                self.skipped.insert(cell.clone(), *round);
+                let mut changed = Raised::of(self.session.plan);
+                changed.skipped.extend(self.skipped.clone());
+                store.raise_budgets(run, &changed)?;
+            }
             Event::RunFinished { stopped } if self.is_ours => store.finish_run(run, stopped)?,
             _ => {}
         }

@@ -23,7 +23,7 @@ pub(super) fn halved(name: &str, width: Option<usize>) -> Cow<'_, str> {
 
 /// Returns a name without its middle if it is longer than `room` characters. A number is left out as a whole: half of it would be another
 /// number.
-fn shortened(name: &str, room: usize) -> Cow<'_, str> {
+pub(super) fn shortened(name: &str, room: usize) -> Cow<'_, str> {
     let all: Vec<char> = name.chars().collect();
     if all.len() <= room {
         return Cow::Borrowed(name);
@@ -39,6 +39,15 @@ fn shortened(name: &str, room: usize) -> Cow<'_, str> {
     }
     let (begin, end): (String, String) = (all[..head].iter().collect(), all[tail..].iter().collect());
     Cow::Owned(format!("{begin}{LEFT_OUT}{end}"))
+}
+
+/// Returns as much of the begin of a text as fits into `room` columns.
+pub(super) fn cut(text: &str, room: usize) -> Cow<'_, str> {
+    if text.chars().count() <= room {
+        return Cow::Borrowed(text);
+    }
+    let begin: String = text.chars().take(room.saturating_sub(1)).collect();
+    Cow::Owned(if room > 0 { format!("{}{LEFT_OUT}", begin.trim_end()) } else { begin })
 }
 
 /// Returns a text in lines of at most `width` columns. They break between words only, so a longer word stays whole.

@@ -65,6 +65,10 @@ impl Lines {
             Event::Step { .. }
             | Event::NodeReady { .. }
             | Event::Provisioned { .. }
+            | Event::LoadSampled { .. }
+            | Event::Spent { .. }
+            | Event::ChangesToUndo { .. }
+            | Event::CellSkipped { .. }
             | Event::RunFinished { .. } => None,
         }
     }

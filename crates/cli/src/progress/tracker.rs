@@ -96,6 +96,10 @@ impl Tracker {
             | Event::Provisioned { .. }
             | Event::VolumesReady { .. }
             | Event::LengthChosen { .. }
+            | Event::LoadSampled { .. }
+            | Event::Spent { .. }
+            | Event::ChangesToUndo { .. }
+            | Event::CellSkipped { .. }
             | Event::Warning { .. } => {}
         }
     }

@@ -46,7 +46,7 @@ pub(crate) const PROGRESS: Key = Key {
     name: "progress",
     variable: "DISKPROOF_PROGRESS",
     flag: "--progress",
-    help: "auto (bar on a terminal, else lines), bar, lines, json or none",
+    help: "auto (live on a terminal, else lines), live, blank (live, but empty while a load runs), lines, json or none",
     default: "auto",
 };
 /// Whether to become root by sudo.
@@ -84,7 +84,8 @@ pub(crate) enum Color {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Progress {
     Auto,
-    Bar,
+    Live,
+    Blank,
     Lines,
     Json,
     None,
@@ -126,11 +127,12 @@ impl FromText for Option<PathBuf> {
 }
 
 macro_rules! words {
-    ($type:ident: $($word:literal = $variant:ident),+) => {
+    ($type:ident: $($word:literal = $variant:ident),+ $(; earlier $old:literal = $same:ident)?) => {
         impl FromText for $type {
             fn from_text(text: &str) -> Result<Self, String> {
                 match text {
                     $($word => Ok(Self::$variant),)+
+                    $($old => Ok(Self::$same),)?
                     _ => Err([$($word),+].join(", ")),
                 }
             }
@@ -146,5 +148,5 @@ macro_rules! words {
 }
 
 words!(Color: "auto" = Auto, "always" = Always, "never" = Never);
-words!(Progress: "auto" = Auto, "bar" = Bar, "lines" = Lines, "json" = Json, "none" = None);
+words!(Progress: "auto" = Auto, "live" = Live, "blank" = Blank, "lines" = Lines, "json" = Json, "none" = None; earlier "bar" = Live);
 words!(Sudo: "auto" = Auto, "never" = Never);

@@ -109,7 +109,7 @@ fn a_named_file_is_read_instead_of_the_usual_ones() {
 fn quiet_and_json_are_progress() {
     let mut machine = Machine::new();
     machine.set("DISKPROOF_PROGRESS", "bar");
-    assert_eq!(machine.resolve().unwrap().progress.value, Progress::Bar);
+    assert_eq!(machine.resolve().unwrap().progress.value, Progress::Live, "the earlier name");
     machine.global.quiet = true;
     let progress = machine.resolve().unwrap().progress;
     assert_eq!((progress.value, progress.origin), (Progress::None, Origin::CommandLine("--quiet")));

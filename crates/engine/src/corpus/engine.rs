@@ -110,7 +110,10 @@ impl Engine for CorpusEngine {
             patience: patience(ask),
             grace: GRACE,
             started: job.started,
-            tick: &|pids| hold(&mut jobs.borrow_mut(), pids),
+            tick: &|pids| {
+                hold(&mut jobs.borrow_mut(), pids);
+                (job.running)();
+            },
         })?;
         outlive(jobs.into_inner());
         let report = conclude(&argv, &ended)?;

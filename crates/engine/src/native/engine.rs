@@ -92,7 +92,7 @@ impl Engine for NativeEngine {
             patience: patience(&task, &regions),
             grace: GRACE,
             started: job.started,
-            tick: &|_| {},
+            tick: &|_| (job.running)(),
         })?;
         let mut output = conclude(self.probe()?, &task, &argv, input, ended)?;
         output.shared_files = jobs::share(&members);

@@ -60,6 +60,7 @@ impl Bench {
             cancel: &self.cancel,
             started: &|_| {},
             progress: &|_| {},
+            running: &|| {},
             scratch: &self.scratch,
         }
     }

@@ -3,7 +3,7 @@
 use super::Ledger;
 use super::course::float;
 use super::seen::Seen;
-use record::event::Stopped;
+use record::event::{Event, Stopped};
 use stats::{Allowance, Resource};
 
 impl Ledger<'_> {
@@ -20,6 +20,14 @@ impl Ledger<'_> {
         } else {
             None
         }
+    }
+
+    /// What is used of the budgets, `seconds` after this session began.
+    pub(crate) fn spent(&self, seconds: f64) -> Event {
+        let seconds = self.seconds(seconds);
+        let has_prices = !self.plan.prices.per_hour.is_empty();
+        let cost = has_prices.then(|| self.cost(seconds));
+        Event::Spent { seconds, written_bytes: self.written(), cost }
     }
 
     /// How many more rounds of the `needed` cells each budget allows, `seconds` after this session began.

@@ -6,6 +6,7 @@ use super::{Earlier, ended};
 use crate::error::RunError;
 use crate::protocol::TrialRequest;
 use crate::rounds::{Hands, conduct};
+use crate::wishes::Wishes;
 use record::event::{Event, Stopped};
 use record::id::{CellId, TrialId};
 use record::plan::{Bound, Cell, Goal, Measure, Plan, Until, Want};
@@ -127,11 +128,15 @@ struct Script<'a> {
     records: Vec<TrialRecord>,
     asked_seconds: Vec<f64>,
     events: Vec<Event>,
+    wishes: Wishes,
+    /// What the user says during each trial; the number of trials before it is passed in.
+    says: fn(&Wishes, usize),
 }
 
 impl Hands for Script<'_> {
     fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
         let record = record(self.storages[&request.id.cell], &request);
+        (self.says)(&self.wishes, self.records.len());
         self.seconds += record.steps.iter().map(|s| s.seconds).sum::<f64>();
         self.records.push(record.clone());
         self.asked_seconds.push(request.measure.trial_seconds);
@@ -149,6 +154,10 @@ impl Hands for Script<'_> {
 
     fn seconds(&self) -> f64 {
         self.seconds
+    }
+
+    fn wishes(&self) -> &Wishes {
+        &self.wishes
     }
 }
 
@@ -176,6 +185,16 @@ impl Ran {
 }
 
 fn sit(plan: &Plan, storages: &[Storage], before: &[TrialRecord], patience: usize) -> Ran {
+    sit_and_say(plan, storages, before, patience, |_, _| {})
+}
+
+fn sit_and_say(
+    plan: &Plan,
+    storages: &[Storage],
+    before: &[TrialRecord],
+    patience: usize,
+    says: fn(&Wishes, usize),
+) -> Ran {
     let storages = plan.cells.iter().zip(storages).map(|(c, s)| (c.id.clone(), *s)).collect();
     let mut earlier = Earlier::default();
     for record in before {
@@ -188,6 +207,8 @@ fn sit(plan: &Plan, storages: &[Storage], before: &[TrialRecord], patience: usiz
         records: Vec::new(),
         asked_seconds: Vec::new(),
         events: Vec::new(),
+        wishes: Wishes::default(),
+        says,
     };
     let stopped = conduct(plan, &earlier, &mut script).unwrap();
     let Script { records, asked_seconds, events, .. } = script;
@@ -203,7 +224,7 @@ const FIVE: Option<Goal> = Some(Goal::Interval(0.05));
 #[test]
 fn quiet_storage_is_enough_at_the_first_look() {
     let ran = run(&plan(&["a", "b"], FIVE, 30), &[QUIET, QUIET]);
-    assert_eq!((ran.stopped, ran.records.len()), (Stopped::Enough { rounds: 6 }, 12));
+    assert_eq!((ran.stopped.clone(), ran.records.len()), (Stopped::Enough { rounds: 6 }, 12));
 }
 
 #[test]
@@ -346,7 +367,7 @@ fn a_cell_that_fails_holds_nobody_up() {
     let ran = run(&plan(&["a", "broken", "b"], Some(Goal::Ratios(0.05)), 100), &[QUIET, BROKEN, QUIET]);
     assert_eq!(ran.stopped, Stopped::Enough { rounds: 6 });
     let ran = run(&plan(&["broken"], FIVE, 9), &[BROKEN]);
-    assert_eq!((ran.stopped, ran.records.len()), (Stopped::RoundsDone { rounds: 9 }, 2));
+    assert_eq!((ran.stopped.clone(), ran.records.len()), (Stopped::RoundsDone { rounds: 9 }, 2));
 }
 
 #[test]
@@ -358,7 +379,7 @@ fn a_cell_without_the_figure_does_not_decide_and_goes_on_with_those_that_do() {
     let said = |e: &&Event| matches!(e, Event::Warning { text } if text.contains("`write_iops`"));
     assert_eq!(ran.events.iter().filter(said).count(), 1, "{:?}", ran.events);
     let ran = run(&plan, &[NOISY, QUIET]);
-    assert_eq!((ran.stopped, ran.records.len()), (Stopped::RoundsDone { rounds: 40 }, 80));
+    assert_eq!((ran.stopped.clone(), ran.records.len()), (Stopped::RoundsDone { rounds: 40 }, 80));
 }
 
 #[test]
@@ -513,4 +534,69 @@ fn a_search_for_the_cheapest_resumes_where_it_was() {
         let ids: Vec<TrialId> = first.ids().into_iter().chain(rest.ids()).collect();
         assert_eq!((ids, rest.stopped), (whole.ids(), whole.stopped.clone()), "after {patience}");
     }
+}
+
+#[test]
+fn a_skipped_cell_takes_no_more_rounds_also_after_a_resume_and_the_others_go_on() {
+    let mut plan = plan(&["a", "b"], None, 4);
+    let storages = [QUIET, QUIET];
+    // in the third trial: the first one of the second round
+    let says = |wishes: &Wishes, before: usize| {
+        if before == 2 {
+            wishes.skip(CellId("b".to_owned()));
+            wishes.skip(CellId("b".to_owned()));
+            wishes.skip(CellId("no such cell".to_owned()));
+        }
+    };
+    let ran = sit_and_say(&plan, &storages, &[], usize::MAX, says);
+    assert_eq!((ran.stopped.clone(), ran.rounds_of("a")), (Stopped::RoundsDone { rounds: 4 }, 4));
+    assert!(ran.rounds_of("b") <= 2, "{}", ran.rounds_of("b"));
+    let skips: Vec<&Event> = ran.events.iter().filter(|e| matches!(e, Event::CellSkipped { .. })).collect();
+    let told = Event::CellSkipped { cell: CellId("b".to_owned()), round: 1 };
+    assert_eq!(skips, [&told], "once");
+
+    plan.skipped.insert(CellId("b".to_owned()), 1);
+    let resumed = sit(&plan, &storages, &ran.records[..3], usize::MAX);
+    assert_eq!(resumed.rounds_of("b"), 0, "a resumed run leaves it out, too");
+    plan.skipped.insert(CellId("a".to_owned()), 1);
+    assert_eq!(
+        ended(&plan, &Earlier::default()),
+        Some(Stopped::Requested { rounds: 1 }),
+        "no cell is left, so nothing is measured"
+    );
+}
+
+#[test]
+fn a_run_ends_after_the_round_in_which_the_user_asks_for_it() {
+    let plan = plan(&["a", "b"], None, 4);
+    let asks = |wishes: &Wishes, before: usize| wishes.end_after_round(before == 2);
+    let says_and_takes_back = sit_and_say(&plan, &[QUIET, QUIET], &[], usize::MAX, asks);
+    assert_eq!(says_and_takes_back.stopped, Stopped::RoundsDone { rounds: 4 });
+    let asks = |wishes: &Wishes, before: usize| wishes.end_after_round(before >= 2);
+    let ran = sit_and_say(&plan, &[QUIET, QUIET], &[], usize::MAX, asks);
+    assert_eq!((ran.stopped.clone(), ran.records.len()), (Stopped::Requested { rounds: 2 }, 4));
+    let in_the_last = |wishes: &Wishes, before: usize| wishes.end_after_round(before >= 7);
+    let ran = sit_and_say(&plan, &[QUIET, QUIET], &[], usize::MAX, in_the_last);
+    assert_eq!(ran.stopped, Stopped::RoundsDone { rounds: 4 }, "it is over anyway");
+}
+
+#[test]
+fn what_is_spent_is_told_after_each_trial() {
+    let mut plan = plan(&["a"], None, 3);
+    plan.prices.per_hour.insert("vol".to_owned(), 3600.0);
+    let ran = run(&plan, &[QUIET]);
+    let spent: Vec<(f64, Option<f64>)> = ran
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Spent { seconds, cost, .. } => Some((*seconds, *cost)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(spent.len(), 3);
+    assert!(spent.windows(2).all(|two| two[1].0 > two[0].0), "{spent:?}");
+    assert!(
+        spent.iter().all(|(seconds, cost)| cost.is_some_and(|cost| (cost - seconds).abs() < 1e-9)),
+        "{spent:?}"
+    );
 }

@@ -63,6 +63,7 @@ fn request() -> TrialRequest {
         measure: Measure::new(1.0, 0.0, 1),
         seed: 7,
         from: None,
+        live: false,
     }
 }
 

@@ -152,6 +152,12 @@ impl Journal {
         self.open.len()
     }
 
+    /// The acts that aren't undone, in words, the oldest first.
+    #[must_use]
+    pub fn changes(&self) -> Vec<String> {
+        self.open.iter().map(|entry| entry.act.to_string()).collect()
+    }
+
     /// The number of the next act.
     pub(crate) fn next_step(&self) -> u32 {
         self.next_step

@@ -5,7 +5,7 @@ use crate::figures::{counted, percent};
 use crate::span::number;
 use record::finding::{Claim, Finding, Severity};
 use record::judged::Metric;
-use record::plan::{Cell, Measure};
+use record::plan::{Cell, Measure, Plan};
 use record::trial::{Outcome, TrialRecord};
 use std::collections::BTreeMap;
 
@@ -38,6 +38,29 @@ pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> O
         remedy: "Fix the cause, then `diskproof resume` runs the missing trials.".to_owned(),
     };
     Some(detected.in_rounds(cell, failed.iter().map(|trial| trial.id.round).collect()))
+}
+
+/// A cell that the user skipped while the run went on.
+pub(crate) fn skipped(cell: &Cell, plan: &Plan, measured: usize) -> Option<Finding> {
+    let round = plan.skipped.get(&cell.id)? + 1;
+    let n = number(measured);
+    let so_far = match n {
+        0 => "before it had a trial: it has no figure".to_owned(),
+        n => format!("after {}: later rounds measured only the other cells", counted(u64::from(n), "trial")),
+    };
+    let detected = Detected {
+        claim: Claim::Skipped,
+        severity: Severity::Note,
+        strength: 1.0,
+        evidence: evidence([
+            ("skipped_in_round", Some(f64::from(round))),
+            ("measured_trials", Some(f64::from(n))),
+        ]),
+        text: format!("you skipped this cell in round {round}, {so_far}"),
+        remedy: "Measure it in a new run if you need its figure; a resumed run leaves it out, too."
+            .to_owned(),
+    };
+    Some(detected.finding(cell, n))
 }
 
 /// An interval of a headline rate that is wider than requested.

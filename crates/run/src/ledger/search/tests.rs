@@ -6,6 +6,7 @@ use crate::error::RunError;
 use crate::ledger::{Earlier, ended};
 use crate::protocol::TrialRequest;
 use crate::rounds::{Hands, conduct};
+use crate::wishes::Wishes;
 use record::event::{Event, Stopped};
 use record::find::{Find, FindBy, FindLimit, TriedWhy};
 use record::id::CellId;
@@ -55,6 +56,7 @@ struct Queues<'a> {
     records: Vec<TrialRecord>,
     levels: Vec<(String, u32, Option<u64>)>,
     patience: usize,
+    wishes: Wishes,
 }
 
 impl Hands for Queues<'_> {
@@ -100,6 +102,10 @@ impl Hands for Queues<'_> {
     fn seconds(&self) -> f64 {
         SECONDS * self.levels.len() as f64
     }
+
+    fn wishes(&self) -> &Wishes {
+        &self.wishes
+    }
 }
 
 /// Trials differ by up to 1 %.
@@ -117,7 +123,8 @@ fn run<'a>(
     earlier: &Earlier,
     patience: usize,
 ) -> (Stopped, Queues<'a>) {
-    let mut queues = Queues { capacity, records: Vec::new(), levels: Vec::new(), patience };
+    let mut queues =
+        Queues { capacity, records: Vec::new(), levels: Vec::new(), patience, wishes: Wishes::default() };
     let stopped = conduct(plan, earlier, &mut queues).unwrap();
     (stopped, queues)
 }

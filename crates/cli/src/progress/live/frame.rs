@@ -1,0 +1,189 @@
+//! The view's state as a frame. Pure.
+
+use super::details;
+use super::line::{Paint, put};
+use super::matrix;
+use super::state::{Kind, Message, State};
+use crate::progress::fit::cut;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use record::finding::Severity;
+use record::quantity::{Bytes, Seconds};
+use report::single;
+use std::time::Instant;
+
+/// The smallest terminal that the view is made for: columns and rows.
+pub(super) const LEAST: (u16, u16) = (40, 12);
+/// The most lines of messages.
+const MOST_MESSAGES: usize = 8;
+
+/// Draws a frame into an empty buffer.
+pub(super) fn draw(state: &mut State, now: Instant, buffer: &mut Buffer) {
+    let area = buffer.area;
+    if area.width == 0 || area.height == 0 {
+        return;
+    }
+    if state.is_blank() {
+        let width = usize::from(area.width);
+        put(buffer, area, 0, &cut(&state.tracker.doing(Some(width)), width), Paint::Plain);
+        let text = "The view is blank until this load ends. Ctrl-C stops the run.";
+        put(buffer, area, 1, &cut(text, width), Paint::Faint);
+        return;
+    }
+    let head = head(state, now, usize::from(area.width), area.height >= 16);
+    let foot = [(safety(state), Paint::Plain), keys(state, usize::from(area.width))];
+    let taken = head.len() + foot.len();
+    let middle = usize::from(area.height).saturating_sub(taken);
+    for (row, (text, paint)) in (0..).zip(&head) {
+        put(buffer, area, row, text, *paint);
+    }
+    let top = u16::try_from(head.len()).unwrap_or(u16::MAX);
+    let height = u16::try_from(middle).unwrap_or(u16::MAX);
+    let inner = Rect { y: area.y.saturating_add(top), height, ..area }.intersection(area);
+    match state.details {
+        Some(_) => details::draw(state, inner, buffer),
+        None => body(state, inner, buffer),
+    }
+    let bottom = area.height.saturating_sub(2);
+    for (row, (text, paint)) in (bottom..area.height).zip(&foot) {
+        put(buffer, area, row, &cut(text, usize::from(area.width)), *paint);
+    }
+}
+
+/// The matrix, and the latest messages below it.
+fn body(state: &mut State, area: Rect, buffer: &mut Buffer) {
+    let height = usize::from(area.height);
+    let most = (height / 4).clamp(1, MOST_MESSAGES);
+    // The header, and a row for each cell.
+    let wanted = state.cells.len() + 1;
+    let messages = height.saturating_sub(wanted).clamp(most, MOST_MESSAGES).min(state.messages.len());
+    let split = u16::try_from(height.saturating_sub(messages)).unwrap_or(u16::MAX);
+    matrix::draw(state, Rect { height: split, ..area }, buffer);
+    let first = state.messages.len() - messages;
+    for (row, message) in (split..area.height).zip(&state.messages[first..]) {
+        let (text, paint) = painted(message);
+        put(buffer, area, row, &cut(&text, usize::from(area.width)), paint);
+    }
+}
+
+/// A message in one line.
+fn painted(message: &Message) -> (String, Paint) {
+    let text = message.text.replace('\n', " ");
+    match message.kind {
+        Kind::Finding(Severity::Void) => (format!("void: {text}"), Paint::Bad),
+        Kind::Finding(Severity::Caveat) => (format!("caveat: {text}"), Paint::Doubtful),
+        Kind::Finding(Severity::Note) => (format!("note: {text}"), Paint::Plain),
+        Kind::Warning => (format!("warning: {text}"), Paint::Doubtful),
+        Kind::News => (text, Paint::Plain),
+    }
+}
+
+fn head(state: &State, now: Instant, width: usize, is_high: bool) -> Vec<(String, Paint)> {
+    let (finished, total) = state.tracker.count();
+    let most = if state.tracker.stops_when_enough() { "at most " } else { "" };
+    let run = state.run.as_ref().map(|run| format!("  run {run}")).unwrap_or_default();
+    let trials = format!("{finished} of {most}{total} trials");
+    let title = format!("{}{run}", state.plan.experiment);
+    let room = width.saturating_sub(trials.chars().count() + 2);
+    let title = cut(&title, room);
+    let gap = width.saturating_sub(title.chars().count() + trials.chars().count());
+    let mut lines = vec![
+        (format!("{title}{:gap$}{trials}", ""), Paint::Strong),
+        (state.tracker.doing(Some(width)), Paint::Active),
+        (cut(&load(state), width).into_owned(), Paint::Plain),
+        (fitting(&times(state, now), ", ", width), Paint::Plain),
+    ];
+    let budgets = budgets(state, now);
+    if !budgets.is_empty() {
+        lines.push((fitting(&budgets, "; ", width), Paint::Plain));
+    }
+    let standing = state.tracker.standing(Some(width)).filter(|_| is_high);
+    lines.extend(standing.map(|text| (cut(&text, width).into_owned(), Paint::Plain)));
+    lines
+}
+
+/// The load that runs now, or the last result of the current cell.
+fn load(state: &State) -> String {
+    if let Some(load) = &state.load {
+        let wait = load.wait_ms.map(|ms| format!(", {} per I/O", single(ms * 1e3, "us"))).unwrap_or_default();
+        let (iops, rate) = (single(load.iops, "1/s"), single(load.bytes_per_second, "B/s"));
+        return format!("  at the devices now: {iops}, {rate}{wait}");
+    }
+    let cell = state.current.and_then(|place| state.cells.get(place));
+    let last = cell.and_then(|cell| Some((cell, cell.trials.last()?)));
+    last.map_or_else(String::new, |(cell, trial)| format!("  before: {}", cell.trial_in_words(trial)))
+}
+
+fn times(state: &State, now: Instant) -> Vec<String> {
+    let whole = Seconds(now.duration_since(state.begun).as_secs_f64().floor());
+    let left = state.tracker.left(now).map(|left| format!("about {left} left"));
+    left.into_iter().chain([format!("{whole} so far")]).collect()
+}
+
+/// What is left of each budget.
+fn budgets(state: &State, now: Instant) -> Vec<String> {
+    let measure = &state.plan.measure;
+    let Some((spent, at)) = &state.spent else { return Vec::new() };
+    let seconds = spent.seconds + now.duration_since(*at).as_secs_f64();
+    let time = measure.max_seconds.map(|most| {
+        format!("time: {} of {} left", Seconds((most - seconds).max(0.0).floor()), Seconds(most))
+    });
+    let bytes = measure.max_written_bytes.map(|most| {
+        let left = most.saturating_sub(whole(spent.written_bytes));
+        format!("writes: {} of {} left", Bytes(left), Bytes(most))
+    });
+    let currency = state.plan.prices.currency.as_deref().map(|c| format!(" {c}")).unwrap_or_default();
+    let money = spent.cost.map(|cost| match measure.max_cost {
+        Some(most) => format!("money: {:.2} of {most:.2}{currency} left", (most - cost).max(0.0)),
+        None => format!("money: {cost:.2}{currency} so far"),
+    });
+    [time, bytes, money].into_iter().flatten().collect()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of bytes")]
+fn whole(bytes: f64) -> u64 {
+    bytes as u64
+}
+
+/// What an undo would take back.
+fn safety(state: &State) -> String {
+    let all: Vec<&String> = state.changes.values().flatten().collect();
+    match all.last() {
+        None if state.changes.is_empty() => "nothing is built yet".to_owned(),
+        None => "nothing to undo".to_owned(),
+        Some(last) if all.len() == 1 => format!("to undo: {last}"),
+        Some(last) => format!("to undo: {} changes, first: {last}", all.len()),
+    }
+}
+
+fn keys(state: &State, width: usize) -> (String, Paint) {
+    if state.asks_to_skip {
+        let name = state.cells.get(state.selected).map_or("", |cell| cell.name.as_str());
+        return (format!("s again: no more trials of {name}; other keys: go on"), Paint::Doubtful);
+    }
+    if state.stops {
+        return ("stopping; what was built is being undone".to_owned(), Paint::Doubtful);
+    }
+    let end = match (state.ends_after_round, width) {
+        (false, ..60) => "e end",
+        (true, ..60) => "e don't end",
+        (false, _) => "e end after round",
+        (true, _) => "e don't end after this round",
+    };
+    let details = if state.details.is_some() { "d back" } else { "d details" };
+    (format!("s skip  {end}  {details}  q stop  ↑↓ choose"), Paint::Faint)
+}
+
+/// As many of the parts as fit, in their order.
+fn fitting(parts: &[String], between: &str, width: usize) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let room = width.saturating_sub(text.chars().count() + between.len());
+        if text.is_empty() {
+            text = cut(part, width).into_owned();
+        } else if part.chars().count() <= room {
+            text = format!("{text}{between}{part}");
+        }
+    }
+    text
+}

@@ -1,0 +1,108 @@
+//! The load that runs now, from the sampler's latest sample: no sample is taken for it.
+
+use crate::context::Bench;
+use observe::{Latest, Sampler};
+use record::counter::BlockCounters;
+use record::event::Event;
+use record::id::CellId;
+use record::topology::Topology;
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+/// The time between two events at least: whoever looks reads no faster, and each costs the machine that is measured a little.
+const EACH: Duration = Duration::from_millis(500);
+
+/// Follows the load of one trial.
+pub(crate) struct LiveLoad<'a> {
+    cell: &'a CellId,
+    /// The kernel's names of the devices directly under the load.
+    devices: Vec<String>,
+    last: Cell<Instant>,
+    before: RefCell<Option<Latest>>,
+}
+
+impl<'a> LiveLoad<'a> {
+    /// `None` where no device is known under the load, so that its counters say nothing.
+    pub(crate) fn new(cell: &'a CellId, topology: &Topology) -> Option<Self> {
+        let devices: Vec<String> = topology.direct().map(|node| node.name.clone()).collect();
+        let last = Cell::new(Instant::now());
+        (!devices.is_empty()).then_some(Self { cell, devices, last, before: RefCell::new(None) })
+    }
+
+    /// Tells the rates since the last event, if it is time for one.
+    pub(crate) fn tell(&self, sampler: &Sampler, bench: &Bench<'_>) {
+        if self.last.get().elapsed() < EACH {
+            return;
+        }
+        self.last.set(Instant::now());
+        let Some(now) = sampler.latest() else { return };
+        let before = self.before.replace(Some(now.clone()));
+        if let Some(event) = before.and_then(|before| rates(self.cell, &self.devices, &before, &now)) {
+            (bench.tell)(event);
+        }
+    }
+}
+
+/// The rates of these devices between two samples. `None` when one of them has no counters, or no time has passed.
+#[expect(clippy::cast_precision_loss, reason = "counts of seconds, far below 2^53")]
+fn rates(cell: &CellId, devices: &[String], before: &Latest, now: &Latest) -> Option<Event> {
+    let seconds = now.monotonic_ns.checked_sub(before.monotonic_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
+    let grown = |of: fn(&BlockCounters) -> u64| -> Option<f64> {
+        let each =
+            devices.iter().map(|name| of(now.block.get(name)?).checked_sub(of(before.block.get(name)?)));
+        Some(each.collect::<Option<Vec<u64>>>()?.iter().sum::<u64>() as f64)
+    };
+    let ios = grown(|c| c.reads + c.writes)?;
+    let waited = grown(|c| c.read_wait_ms + c.write_wait_ms)?;
+    Some(Event::LoadSampled {
+        cell: cell.clone(),
+        iops: ios / seconds,
+        bytes_per_second: grown(|c| c.read_bytes + c.write_bytes)? / seconds,
+        wait_ms: (ios > 0.0).then(|| waited / ios),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rates;
+    use observe::Latest;
+    use record::counter::BlockCounters;
+    use record::event::Event;
+    use record::id::CellId;
+
+    fn at(ms: u64, devices: &[(&str, u64)]) -> Latest {
+        let counters = |n: u64| BlockCounters {
+            reads: n,
+            read_bytes: 4096 * n,
+            read_wait_ms: 2 * n,
+            ..BlockCounters::default()
+        };
+        let block = devices.iter().map(|(name, n)| ((*name).to_owned(), counters(*n))).collect();
+        Latest { monotonic_ns: ms * 1_000_000, block }
+    }
+
+    #[test]
+    fn rates_are_sums_over_the_devices_per_second() {
+        let cell = CellId("c".to_owned());
+        let of = |names: &[&str], before: &Latest, now: &Latest| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            rates(&cell, &names, before, now)
+        };
+        let (before, now) =
+            (at(0, &[("a", 100), ("b", 0), ("x", 0)]), at(500, &[("a", 150), ("b", 50), ("x", 9)]));
+        let told = Event::LoadSampled {
+            cell: cell.clone(),
+            iops: 200.0,
+            bytes_per_second: 819_200.0,
+            wait_ms: Some(2.0),
+        };
+        assert_eq!(of(&["a", "b"], &before, &now), Some(told));
+        assert_eq!(of(&["a", "gone"], &before, &now), None, "a part of the load is no load");
+        assert_eq!(of(&["a"], &now, &now), None, "no time has passed");
+        let Some(Event::LoadSampled { iops, wait_ms, .. }) = of(&["a"], &before, &at(500, &[("a", 100)]))
+        else {
+            panic!("idle devices have a rate")
+        };
+        assert_eq!((iops, wait_ms), (0.0, None));
+    }
+}
