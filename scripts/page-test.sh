@@ -28,3 +28,7 @@ for run in quick same; do
     "$bin" export "$run@last" --json -o "$work/$run.json"
     node tests/page/check.mjs "$browser" "$work/$run.html" "$work/$run.json" ${pictures:+"$pictures/$run"}
 done
+"$bin" report same@last -o "$work/folder/"
+for page in "$work/folder"/*.html; do
+    node tests/page/check.mjs "$browser" "$page" "$work/same.json"
+done

@@ -68,10 +68,16 @@ function figures() {
   return all;
 }
 
-function differing(shown) {
+// Whether it is a page of a folder, which has some of the cells, or the overview, which has none.
+function partial() {
+  return document.querySelector('nav a[href="index.html"], a[href^="cells-"]') !== null;
+}
+
+function differing(shown, part) {
   const faults = [];
   const same = (text, value) => (value === null ? text === "?" : Math.abs(Number(text) - value) <= 1e-5 * Math.abs(value));
   for (const cell of run.cells) {
+    if (part && !shown[cell.id]) continue;
     for (const [name, metric] of Object.entries(cell.metrics)) {
       const found = shown[cell.id]?.[name];
       const values = [metric.estimate, metric.low, metric.high];
@@ -98,6 +104,7 @@ for (const { name, options } of ways) {
   check(`${name}: console`, messages);
   if (pictures) await page.screenshot({ path: `${pictures}/${name}-first.png` });
   if (name === "no-script") {
+    check(`${name}: nothing waits for a script`, (await page.locator("button").count()) === 0 ? [] : ["a button without a script"]);
     check(`${name}: the heading is there`, (await page.locator("h1").count()) === 1 ? [] : ["no heading"]);
     await context.close();
     continue;
@@ -108,7 +115,7 @@ for (const { name, options } of ways) {
   check(`${name}: nothing is wider than the window`, beyond > 0 ? [`${beyond} pixels beyond`] : []);
   if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true });
   if (name === "light") {
-    check("figures are those of the export", differing(await page.evaluate(figures)));
+    check("figures are those of the export", differing(await page.evaluate(figures), await page.evaluate(partial)));
     const bare = "svg:not([aria-label]), .scroll:not([tabindex]), pre:not([tabindex])";
     check("pictures have names, and what scrolls can be reached by keyboard", await page.locator(bare).evaluateAll((all) => all.map((one) => one.outerHTML.slice(0, 80))));
     const pdf = await page.pdf({ path: pictures ? `${pictures}/page.pdf` : undefined });
@@ -127,6 +134,25 @@ const complaints = [];
 strict.on("console", (message) => complaints.push(message.text()));
 await strict.goto(address);
 check("the page keeps its own policy", complaints);
+const courses = await strict.evaluate(() => Object.keys(JSON.parse(document.getElementById("courses")?.textContent ?? "{}")));
+if (courses.length > 0) {
+  await strict.evaluate(() => document.querySelectorAll("details.cell").forEach((part) => { part.open = true; }));
+  const figure = strict.locator(`figure#${courses[0]}`);
+  const tracks = await strict.evaluate((id) => JSON.parse(document.getElementById("courses").textContent)[id].tracks.length, courses[0]);
+  const buttons = await strict.getByRole("button", { name: "Enlarge" }).count();
+  check("each course can be enlarged", buttons === courses.length ? [] : [`${buttons} buttons for ${courses.length} courses`]);
+  // By keyboard, as a reader without a mouse does it.
+  await figure.getByRole("button", { name: "Enlarge" }).focus();
+  await strict.keyboard.press("Enter");
+  await figure.locator("canvas").nth(tracks - 1).waitFor({ timeout: 5000 }).catch(() => {});
+  const canvases = await figure.locator("canvas").count();
+  check("a plot for each track", canvases === tracks ? [] : [`${canvases} plots of ${tracks} tracks`]);
+  await figure.getByRole("combobox").selectOption({ index: 1 });
+  if (pictures) await figure.screenshot({ path: `${pictures}/enlarged.png` });
+  await figure.getByRole("button", { name: "Close" }).click();
+  check("it closes", (await figure.locator("canvas").count()) === 0 ? [] : ["plots are left"]);
+  check("enlarging says nothing", complaints);
+}
 check("its style sheet is applied", (await strict.evaluate(() => getComputedStyle(document.body).margin)) === "0px" ? [] : ["it is not"]);
 await browser.close();
 console.log(`${passed} passed, ${failed} failed`);

@@ -44,7 +44,7 @@ pub(crate) fn bytes(name: String, cell: &CellView) -> Option<Figure> {
         top += BAR;
     }
     let mut numbers = Numbers::new(&[
-        "",
+        "direction",
         "device (%)",
         "page cache (%)",
         "other cache (%)",

@@ -11,8 +11,11 @@ pub(crate) fn answers(document: &Document) -> impl Iterator<Item = &Block> {
     document.blocks.iter().filter(|block| matches!(block, Block::Answer(_)))
 }
 
-/// The dot plots with their places, from 1: those that the answer is about, or else the first one; and the others.
-pub(crate) fn plots(document: &Document) -> (Vec<(usize, &DotPlot)>, Vec<(usize, &DotPlot)>) {
+/// Dot plots with their places among all of the document, from 1.
+pub(crate) type Placed<'a> = Vec<(usize, &'a DotPlot)>;
+
+/// The dot plots: those that the answer is about, or else the first one; and the others.
+pub(crate) fn plots(document: &Document) -> (Placed<'_>, Placed<'_>) {
     let answered = |plot: &DotPlot| plot.rows.iter().any(|row| row.place.is_some());
     let any = dot_plots(document).any(answered);
     (1..).zip(dot_plots(document)).partition(|(place, plot)| if any { answered(plot) } else { *place == 1 })
