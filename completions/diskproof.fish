@@ -170,7 +170,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l progress -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l json -d 'Print one JSON document, the same as `export --json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand report" -s o -l output -d 'Where to write it; default: standard output, unless that is a terminal' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand report" -s o -l output -d 'Where to write it; default: standard output, unless that is a terminal. A folder (DIR/) gets an overview and pages of 50 cells each' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l chart -d 'Write one picture as SVG instead of the page' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l all -d 'Write pages of all runs into this folder, with an index of the experiments; files of the same names there are replaced' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand report" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F

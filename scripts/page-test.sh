@@ -39,6 +39,7 @@ page_of() {
 page_of quick quick@last
 page_of same same@last
 quietly "$bin" report --all "$pages/site"
+quietly "$bin" report same@last -o "$pages/folder/"
 cp tests/page/demo.db "$work/demo.db"
 DISKPROOF_STORE=$work/demo.db page_of demo latest
 node tests/page/check.mjs "$browser" "$pages" ${pictures:+"$pictures"}

@@ -62,6 +62,33 @@ async function bare(browser, name, file) {
   await close();
 }
 
+/** The series enlarged by keyboard, as a reader without a mouse does it. */
+async function enlarged(browser, name, file) {
+  const { page, requests, messages, close } = await open(browser, address(file), ways[0].options, true);
+  await unfold(page);
+  const tracks = await page.evaluate(() =>
+    Object.entries(JSON.parse(document.getElementById("courses")?.textContent ?? "{}")).map(([id, course]) => [id, course.tracks.length]));
+  const said = (what) => `${name}, enlarged: ${what}`;
+  if (tracks.length > 0) {
+    const [id, count] = tracks[0];
+    const figure = page.locator(`figure#${id}`);
+    const buttons = await page.getByRole("button", { name: "Enlarge" }).count();
+    check(said("each course can be"), buttons === tracks.length ? [] : [`${buttons} buttons for ${tracks.length} courses`]);
+    await figure.getByRole("button", { name: "Enlarge" }).focus();
+    await page.keyboard.press("Enter");
+    await figure.locator("canvas").nth(count - 1).waitFor({ timeout: 5000 }).catch(() => {});
+    const canvases = await figure.locator("canvas").count();
+    check(said("a plot for each track"), canvases === count ? [] : [`${canvases} plots of ${count} tracks`]);
+    await figure.getByRole("combobox").selectOption({ index: 1 });
+    if (pictures) await figure.screenshot({ path: picture(`${name}-enlarged`) });
+    await figure.getByRole("button", { name: "Close" }).click();
+    check(said("it closes"), (await figure.locator("canvas").count()) === 0 ? [] : ["plots are left"]);
+  }
+  check(said("nothing is requested or logged"), [...requests, ...messages]);
+  await close();
+  return tracks.length;
+}
+
 /** The figures of a run's page: those of the export, and drawn where they belong. */
 async function figures(browser, name, file, run) {
   const { page, close } = await open(browser, address(file), ways[0].options);
@@ -79,13 +106,16 @@ async function figures(browser, name, file, run) {
 const browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid() !== 0 });
 try {
   let marks = 0;
+  let enlargeable = 0;
   const runs = readdirSync(folder).filter((file) => file.endsWith(".html")).map((file) => file.slice(0, -5));
   for (const name of runs) {
     const file = `${name}.html`;
     marks += await figures(browser, name, file, JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")));
     await bare(browser, name, file);
     await look_at(browser, name, file, ways, true);
+    enlargeable += await enlarged(browser, name, file);
   }
+  check("courses of some run can be enlarged", enlargeable > 0 ? [] : ["no page has any"]);
   const demo = await open(browser, address("demo.html"), ways[0].options);
   check("demo: the first screen has question, answer, pictures and caveats", await demo.page.evaluate(_below_the_first_screen));
   await demo.close();
@@ -95,6 +125,22 @@ try {
     const some = ways.filter((way) => way.name === "light" || way.name === "390 px");
     if (!readFileSync(join(folder, "site", file), "utf8").includes('class="cell"')) await look_at(browser, `site ${file}`, `site/${file}`, some, true);
   }
+  // A run of very many cells: an overview, and pages with some of the cells each.
+  const same = JSON.parse(readFileSync(join(folder, "same.json"), "utf8"));
+  let in_folder = 0;
+  for (const file of readdirSync(join(folder, "folder")).filter((file) => file.endsWith(".html"))) {
+    const name = `folder ${file}`;
+    const { page, close } = await open(browser, address(`folder/${file}`), ways[0].options);
+    await unfold(page);
+    const said = await page.evaluate(_said);
+    const shown = same.cells.filter((cell) => said.cells[cell.id]);
+    in_folder += shown.length;
+    check(`${name}: figures of cells are those of the export`, cells(said, { cells: shown }));
+    await close();
+    await bare(browser, name, `folder/${file}`);
+    await look_at(browser, name, `folder/${file}`, ways.slice(0, 1), false);
+  }
+  check("folder: each cell is on one page", in_folder === same.cells.length ? [] : [`${in_folder} of ${same.cells.length}`]);
   console.log(`${marks} marks of ${runs.length} runs stand where the numbers say`);
 } finally {
   await browser.close();

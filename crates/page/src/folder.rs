@@ -7,17 +7,18 @@ mod tests;
 
 use crate::document::block;
 use crate::dots::dots;
+use crate::enlarge::courses;
 use crate::figure::Figure;
 use crate::frame::{Frame, Link, frame};
 use crate::lookup::{Lookup, dot_plots};
-use crate::pairs::pairs;
+use crate::pairs::{Pairs, of_pairs};
 use crate::run::{RunPage, figures};
-use crate::searches::searches;
-use crate::sweeps::sweeps;
+use crate::searches::{Limited, limits, of_limit};
+use crate::sweeps::{Cells, by_id, of_sweep};
 use crate::trials::Trials;
 use maud::html;
 use record::id::CellId;
-use record::judged::{CellView, RunView};
+use record::judged::{CellView, RunView, SweepView};
 use record::printable::one_line;
 use report::{Block, Document, DotPlot, DotRow, Level, Table};
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ pub struct RunFolder<'a> {
     document: &'a Document,
     source: &'a str,
     lookup: Lookup<'a>,
+    cells: Cells<'a>,
     parts: Vec<FolderPart<'a>>,
 }
 
@@ -50,8 +52,10 @@ pub struct FolderPart<'a> {
     rows: BTreeMap<usize, Vec<&'a DotRow>>,
     /// The table of its cells.
     table: Option<Block>,
-    /// Pairs and sweeps that begin with one of its cells, and searches of its cells.
-    figures: Vec<Figure>,
+    /// Pairs and sweeps that begin with one of its cells, and searches of its cells, with their places in the run.
+    pairs: Vec<(usize, &'a Pairs)>,
+    sweeps: Vec<(usize, &'a SweepView)>,
+    searches: Vec<Limited<'a>>,
 }
 
 impl FolderPart<'_> {
@@ -98,18 +102,20 @@ impl<'a> RunFolder<'a> {
             }
         }
         tables(document, &mut parts);
-        let of_sweeps = sweeps(view).into_iter().map(|(sweep, figure)| (sweep.cells.first(), figure));
-        let of_searches =
-            searches(view, lookup.names()).into_iter().map(|(search, figure)| (Some(&search.cell), figure));
-        let of_pairs =
-            pairs(run.pairs, lookup.names()).into_iter().map(|(cell, figure)| (Some(cell), figure));
-        for (cell, figure) in of_pairs.chain(of_sweeps).chain(of_searches) {
-            let place = cell.and_then(|cell| places.get(cell));
-            if let Some(part) = place.and_then(|place| parts.get_mut(*place)) {
-                part.figures.push(figure);
-            }
+        let place_of = |cell: Option<&CellId>| cell.and_then(|cell| places.get(cell)).copied();
+        for (place, pairs) in (1..).zip(run.pairs) {
+            let part = place_of(pairs.best()).and_then(|at| parts.get_mut(at));
+            part.into_iter().for_each(|part| part.pairs.push((place, pairs)));
         }
-        Self { view, document, source, lookup, parts }
+        for (place, sweep) in (1..).zip(&view.sweeps) {
+            let part = place_of(sweep.cells.first()).and_then(|at| parts.get_mut(at));
+            part.into_iter().for_each(|part| part.sweeps.push((place, sweep)));
+        }
+        for limited in limits(view) {
+            let part = place_of(Some(&limited.1.cell)).and_then(|at| parts.get_mut(at));
+            part.into_iter().for_each(|part| part.searches.push(limited));
+        }
+        Self { view, document, source, lookup, cells: by_id(view), parts }
     }
 
     /// Its pages beside the overview.
@@ -140,11 +146,21 @@ impl<'a> RunFolder<'a> {
             p { "A part of the run " (one_line(&self.view.run.0)) " of " (one_line(&self.view.experiment)) "." }
             @for figure in self.plots(part) { (figure.markup()) }
             @if let Some(table) = &part.table { (block(table)) }
-            (figures("More pictures", &part.figures))
+            (figures("More pictures", &self.of_several(part)))
             h2 { "Cell by cell" }
             @for cell in &part.cells { (self.lookup.part(cell, trials).markup(true)) }
         };
-        frame(&Frame { title: &part.title(), links: &links, body })
+        let courses = courses(part.cells.iter().copied(), trials);
+        frame(&Frame { title: &part.title(), links: &links, body, courses })
+    }
+
+    /// Its pairs, sweeps and searches.
+    fn of_several(&self, part: &FolderPart<'_>) -> Vec<Figure> {
+        let names = self.lookup.names();
+        let pairs = part.pairs.iter().filter_map(|(place, pairs)| of_pairs(*place, pairs, names));
+        let sweeps = part.sweeps.iter().filter_map(|(place, sweep)| of_sweep(*place, sweep, &self.cells));
+        let searches = part.searches.iter().filter_map(|limited| of_limit(limited, names));
+        pairs.chain(sweeps).chain(searches).collect()
     }
 
     /// The dot plots of a page: those of the run, with the rows of its cells.
@@ -220,7 +236,9 @@ fn parts<'a>(view: &'a RunView) -> Vec<FolderPart<'a>> {
             cells: cells.to_vec(),
             rows: BTreeMap::new(),
             table: None,
-            figures: Vec::new(),
+            pairs: Vec::new(),
+            sweeps: Vec::new(),
+            searches: Vec::new(),
         }
     };
     chunks.zip(1..).map(part).collect()

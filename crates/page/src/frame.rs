@@ -1,6 +1,8 @@
-//! The frame of every page: its head with the style sheet, and a policy that lets a browser load nothing.
+//! The frame of every page: its head with the style sheet, and a policy that lets a browser load nothing and run nothing but the page's own
+//! script.
 
-use crate::style::{CHART, PAGE};
+use crate::enlarge::{Courses, script};
+use crate::style::{CHART, PAGE, VIEWER};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::printable::one_line;
 use sha2::{Digest as _, Sha256};
@@ -22,13 +24,18 @@ pub(crate) struct Frame<'a> {
     pub(crate) links: &'a [Link],
     /// Its content.
     pub(crate) body: Markup,
+    /// The values of its courses, which a reader can enlarge; `None`: it has no script.
+    pub(crate) courses: Option<Courses>,
 }
 
 /// A page as one HTML file.
 pub(crate) fn frame(page: &Frame<'_>) -> String {
-    let style = format!("{PAGE}{CHART}");
+    let enlarging = page.courses.is_some();
+    let style = format!("{PAGE}{CHART}{}", if enlarging { VIEWER } else { "" });
+    let script =
+        if enlarging { format!("script-src 'sha256-{}'; ", digest(&script())) } else { String::new() };
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; {script}style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         digest(&style)
     );
     let page = html! {
@@ -47,15 +54,16 @@ pub(crate) fn frame(page: &Frame<'_>) -> String {
                     nav aria-label="Pages" { @for link in page.links { a href=(link.file) { (one_line(&link.text)) } " " } }
                 }
                 main { (page.body) }
+                @if let Some(courses) = &page.courses { (courses.markup()) }
             }
         }
     };
     page.into_string() + "\n"
 }
 
-/// The digest of a style sheet, as a policy has it.
-pub(crate) fn digest(style: &str) -> String {
-    base64(&Sha256::digest(style.as_bytes()))
+/// The digest of a style sheet or a script, as a policy has it.
+pub(crate) fn digest(text: &str) -> String {
+    base64(&Sha256::digest(text.as_bytes()))
 }
 
 /// Base64 with padding (RFC 4648), as a policy has it.

@@ -7,6 +7,7 @@ mod cells;
 mod curves;
 mod document;
 mod dots;
+mod enlarge;
 mod envelope;
 mod figure;
 mod folder;

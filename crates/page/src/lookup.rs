@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Names, judged figures and findings of the cells of a run.
 pub(crate) struct Lookup<'a> {
     names: BTreeMap<CellId, String>,
-    /// The metric and the row of the first dot plot with a row of this workload and label.
+    /// The metric and the row of the dot plot that has a row of this workload and label: the one that an answer is about, or else the first.
     judged: BTreeMap<(&'a str, &'a str), (&'a str, &'a DotRow)>,
     findings: BTreeMap<&'a CellId, Vec<&'a Finding>>,
 }
@@ -19,11 +19,14 @@ pub(crate) struct Lookup<'a> {
 impl<'a> Lookup<'a> {
     /// The lookup of a run and its document.
     pub(crate) fn of(view: &'a RunView, document: &'a Document) -> Self {
-        let mut judged = BTreeMap::new();
+        let mut judged: BTreeMap<(&str, &str), (&str, &DotRow)> = BTreeMap::new();
         for plot in dot_plots(document) {
             for row in &plot.rows {
                 let cell = (plot.workload.as_str(), row.label.as_str());
-                judged.entry(cell).or_insert((plot.metric.as_str(), row));
+                let found = judged.entry(cell).or_insert((plot.metric.as_str(), row));
+                if found.1.place.is_none() && row.place.is_some() {
+                    *found = (plot.metric.as_str(), row);
+                }
             }
         }
         let mut findings: BTreeMap<_, Vec<_>> = BTreeMap::new();

@@ -31,22 +31,24 @@ pub struct Pairs {
 }
 
 impl Pairs {
+    /// The cell with the best estimate.
+    pub(crate) fn best(&self) -> Option<&CellId> {
+        self.comparisons.first().map(|pair| &pair.a)
+    }
+
     /// The cells, the best estimate first.
     fn cells(&self) -> Vec<&CellId> {
-        let first = self.comparisons.first().map(|pair| &pair.a);
+        let first = self.best();
         let others = self.comparisons.iter().filter(|pair| Some(&pair.a) == first).map(|pair| &pair.b);
         first.into_iter().chain(others).collect()
     }
 }
 
-/// The figures of the pairs, each with a cell that it is about. Two cells have one ratio, which the dot plot shows.
-pub(crate) fn pairs<'a>(all: &'a [Pairs], names: &BTreeMap<CellId, String>) -> Vec<(&'a CellId, Figure)> {
-    let figure = |(pairs, place): (&'a Pairs, usize)| {
-        let cells = pairs.cells();
-        let drawn = (3..=MOST_PAIRED).contains(&cells.len());
-        drawn.then(|| Some((*cells.first()?, figure(format!("pairs-{place}"), pairs, &cells, names)?)))?
-    };
-    all.iter().zip(1..).filter_map(figure).collect()
+/// The figure of pairs, by their place in the run from 1; `None` for very many cells, and for two, whose one ratio the dot plot shows.
+pub(crate) fn of_pairs(place: usize, pairs: &Pairs, names: &BTreeMap<CellId, String>) -> Option<Figure> {
+    let cells = pairs.cells();
+    let drawn = (3..=MOST_PAIRED).contains(&cells.len());
+    if drawn { figure(format!("pairs-{place}"), pairs, &cells, names) } else { None }
 }
 
 fn figure(
@@ -65,18 +67,18 @@ fn figure(
     let confidence = rows.iter().find_map(|row| row.ratio).map_or(0.95, |ratio| ratio.confidence);
     let few = rows.len() <= ROWS;
     let (svg, marks) = if few {
-        (ratios::drawn(&rows)?, "Lines: the interval of the ratio; at 1 both are equal.")
+        (ratios::drawn(&rows)?, "Lines: the interval of each ratio; at 1 both are equal.")
     } else {
         let labels: Vec<&str> = cells.iter().map(|cell| named(cell, names)).collect();
-        let marks = "Each field is the ratio of its row's cell to its column's. Shaded: they differ; ≈: no difference is shown. The table \
-                     has the intervals.";
+        let marks = "Each field is the ratio of its row's cell to its column's; shaded fields differ. The table has the intervals.";
         (matrix(pairs, cells, &labels), marks)
     };
     Some(Figure {
         name,
         title: format!("All pairs: {} of {}", pairs.metric, pairs.workload),
         sentence: format!(
-            "{marks} {} of all {} comparisons together (Holm), paired within rounds.",
+            "{marks} Each interval holds with {} by itself, paired within rounds. Whether two cells differ takes all {} comparisons \
+             together (Holm); ≈ means that no difference is shown.",
             report::percent(confidence),
             rows.len()
         ),
@@ -138,7 +140,7 @@ fn in_words(pairs: &Pairs, rows: &[Compared]) -> Numbers {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pairs, pairs};
+    use super::{Pairs, of_pairs};
     use record::id::CellId;
     use record::judged::{ComparisonView, RatioView, Relation};
     use std::collections::BTreeMap;
@@ -168,29 +170,26 @@ mod tests {
     fn many_cells_are_a_matrix_with_each_pair_in_its_row_and_column() {
         let names: BTreeMap<CellId, String> =
             (0..10).map(|at| (CellId(format!("c{at}")), format!("cell {at}"))).collect();
-        let all = [of(10)];
-        let figures = pairs(&all, &names);
-        let svg = figures[0].1.svg.file("", "");
+        let figure = of_pairs(1, &of(10), &names).unwrap();
+        let svg = figure.svg.file("", "");
         let tree = roxmltree::Document::parse(&svg).unwrap();
         let of_class =
             |class: &str| tree.descendants().filter(|n| n.attribute("class") == Some(class)).count();
         assert_eq!((of_class("pair"), of_class("pair apart")), (9, 36));
         let place = |title: &str| {
             let node = tree.descendants().find(|n| n.text() == Some(title)).unwrap();
-            let field = node.parent().unwrap().next_siblings().next().unwrap().descendants();
-            let field = field.filter(|n| n.tag_name().name() == "rect").next().unwrap();
+            let field = node.parent().unwrap().descendants().find(|n| n.tag_name().name() == "rect").unwrap();
             (field.attribute("x").unwrap().to_owned(), field.attribute("y").unwrap().to_owned())
         };
         assert_eq!(place("c2 over c5").0, place("c0 over c5").0);
         assert_eq!(place("c2 over c5").1, place("c2 over c9").1);
         assert!(svg.contains(">≈1.10<") && svg.contains(">1.90<"), "{svg}");
-        assert_eq!(figures[0].1.numbers.rows.len(), 45);
+        assert_eq!(figure.numbers.rows.len(), 45);
     }
 
     #[test]
     fn two_cells_and_very_many_have_no_picture() {
-        let all = [of(2), of(21), of(3)];
-        let figures = pairs(&all, &BTreeMap::new());
-        assert_eq!(figures.iter().map(|(_, figure)| figure.name.as_str()).collect::<Vec<_>>(), ["pairs-3"]);
+        let drawn = |cells| of_pairs(1, &of(cells), &BTreeMap::new()).is_some();
+        assert_eq!([2, 3, 20, 21].map(drawn), [false, true, true, false]);
     }
 }

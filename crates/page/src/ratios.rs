@@ -30,7 +30,8 @@ pub(crate) fn ratios(view: &RunView) -> Option<Figure> {
         name: "ratios".to_owned(),
         title: "Ratios".to_owned(),
         sentence: format!(
-            "Lines: {} interval of the ratio of geometric means, paired within rounds; at 1 both are equal.",
+            "Lines: {} interval of the ratio of geometric means, paired within rounds; at 1 both are equal; ≈ means that no \
+             difference is shown.",
             report::percent(confidence)
         ),
         svg: drawn(&rows)?,
@@ -104,6 +105,9 @@ fn row(svg: &mut Svg, row: &Compared, scale: &Scale, y: f64) {
             said = format!("{ratio}x ({low} to {high})");
         }
         svg.circle("mean ratio", (scale.place(ratio.ratio), y), 3.5);
+    }
+    if row.relation == Relation::NotApart {
+        said.insert_str(0, "≈ ");
     }
     svg.text("said", (RIGHT + 10.0, y + 4.0), Anchor::Start, &said);
     svg.end();

@@ -109,10 +109,7 @@ fn panels(trials: &CellTrials) -> Option<Panels<'_>> {
     let room = (RIGHT - LEFT) as i32;
     let width = (room / count).max(NARROWEST);
     let gap = if width >= 30 { 6 } else { 2 };
-    let begin = rounds.iter().map(|round| round.course.begin()).fold(0.0, f64::min);
-    let end = rounds.iter().map(|round| round.course.seconds).fold(0.0, f64::max);
-    let time = if end > begin { (begin, end) } else { (0.0, 1.0) };
-    Some(Panels { rounds, width, gap, time })
+    Some(Panels { rounds, width, gap, time: tracks::time(rounds) })
 }
 
 /// The rounds' numbers, their ramps, and a mark on each failed trial.

@@ -3,13 +3,14 @@
 use crate::cells::{self, CellPart};
 use crate::document::{block, title};
 use crate::dots::dots;
+use crate::enlarge::courses;
 use crate::figure::Figure;
 use crate::frame::{Frame, Link, frame};
-use crate::layout::{again, answers, blocks, is_note, plots};
+use crate::layout::{Placed, again, answers, blocks, is_note, plots};
 use crate::lookup::Lookup;
-use crate::pairs::{Pairs, pairs};
+use crate::pairs::{Pairs, of_pairs};
 use crate::ratios::ratios;
-use crate::searches::searches;
+use crate::searches::{limits, of_limit};
 use crate::style::CHART;
 use crate::sweeps::sweeps;
 use crate::trials::Trials;
@@ -63,7 +64,7 @@ fn listed(known: &[String]) -> String {
 }
 
 impl RunPage<'_> {
-    /// The page as one HTML file that needs nothing else: no script, no network.
+    /// The page as one HTML file that needs nothing else: no network, and no script to be complete.
     #[must_use]
     pub fn html(&self) -> String {
         self.linked(&[])
@@ -87,7 +88,8 @@ impl RunPage<'_> {
             @for part in rest.iter().filter(|block| is_note(block)) { (block(part)) }
             (again(self.view, self.source))
         };
-        frame(&Frame { title: &self.view.experiment, links, body })
+        let courses = courses(self.view.cells.iter(), self.trials);
+        frame(&Frame { title: &self.view.experiment, links, body, courses })
     }
 
     /// The picture of this name as an SVG file.
@@ -125,16 +127,16 @@ impl RunPage<'_> {
 
     /// Pairs, sweeps, ratios and searches.
     fn of_several(&self, lookup: &Lookup<'_>) -> Vec<Figure> {
-        let sweeps = sweeps(self.view).into_iter().map(|(_, figure)| figure);
-        let searches = searches(self.view, lookup.names()).into_iter().map(|(_, figure)| figure);
-        let pairs = pairs(self.pairs, lookup.names()).into_iter().map(|(_, figure)| figure);
-        pairs.chain(sweeps).chain(ratios(self.view)).chain(searches).collect()
+        let names = lookup.names();
+        let pairs = self.pairs.iter().zip(1..).filter_map(|(pairs, place)| of_pairs(place, pairs, names));
+        let searches = limits(self.view).into_iter().filter_map(|limited| of_limit(&limited, names));
+        pairs.chain(sweeps(self.view)).chain(ratios(self.view)).chain(searches).collect()
     }
 
     /// The dot plots: those for the first screen, and the others.
     fn plots(&self) -> (Vec<Figure>, Vec<Figure>) {
         let (first, others) = plots(self.document);
-        let drawn = |all: Vec<(usize, &report::DotPlot)>| {
+        let drawn = |all: Placed<'_>| {
             all.into_iter().map(|(place, plot)| dots(format!("dots-{place}"), plot)).collect()
         };
         (drawn(first), drawn(others))

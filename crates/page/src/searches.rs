@@ -16,18 +16,21 @@ const RIGHT: f64 = 600.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 220.0;
 
-/// A figure for each limit of each search, with its search.
-pub(crate) fn searches<'a>(
-    view: &'a RunView,
-    names: &BTreeMap<CellId, String>,
-) -> Vec<(&'a SearchView, Figure)> {
+/// A search and one of its limits, with the place of their figure in the run, from 1.
+pub(crate) type Limited<'a> = (usize, &'a SearchView, &'a FindLimit);
+
+/// All limits of all searches.
+pub(crate) fn limits(view: &RunView) -> Vec<Limited<'_>> {
     let tried = view.searches.iter().filter(|search| !search.tried.is_empty());
     let limits = tried.flat_map(|search| search.limits.iter().map(move |limit| (search, limit)));
-    let figures = limits.zip(1..).filter_map(|((search, limit), place)| {
-        let cell = names.get(&search.cell).map_or(search.cell.0.as_str(), String::as_str);
-        Some((search, figure(format!("search-{place}"), cell, search, limit)?))
-    });
-    figures.collect()
+    limits.zip(1..).map(|((search, limit), place)| (place, search, limit)).collect()
+}
+
+/// The figure of a limit.
+pub(crate) fn of_limit(limited: &Limited<'_>, names: &BTreeMap<CellId, String>) -> Option<Figure> {
+    let (place, search, limit) = limited;
+    let cell = names.get(&search.cell).map_or(search.cell.0.as_str(), String::as_str);
+    figure(format!("search-{place}"), cell, search, limit)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "levels are far below 2^52")]

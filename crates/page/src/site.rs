@@ -81,7 +81,7 @@ pub fn document_page(name: &str, document: &Document, links: &[Link]) -> String 
             @match one { Block::Title(text, under) => { (title(text, under)) } _ => { (block(one)) } }
         }
     };
-    frame(&Frame { title: name, links, body })
+    frame(&Frame { title: name, links, body, courses: None })
 }
 
 /// The page of a history: its document, and a picture of each figure with its changes of level.
@@ -93,7 +93,7 @@ pub fn history_page(history: &History, document: &Document, links: &[Link]) -> S
         }
         @for figure in pasts(history) { (figure.markup()) }
     };
-    frame(&Frame { title: &history.experiment, links, body })
+    frame(&Frame { title: &history.experiment, links, body, courses: None })
 }
 
 /// The index of a site.
@@ -104,7 +104,7 @@ pub fn index(experiments: &[ExperimentEntry]) -> String {
         @if experiments.is_empty() { p { "No run is kept yet." } }
         @for experiment in experiments { (self::experiment(experiment)) }
     };
-    frame(&Frame { title: "Experiments", links: &[], body })
+    frame(&Frame { title: "Experiments", links: &[], body, courses: None })
 }
 
 fn experiment(entry: &ExperimentEntry) -> Markup {

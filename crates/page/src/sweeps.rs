@@ -21,18 +21,28 @@ struct Point<'a> {
     metric: &'a Metric,
 }
 
-/// The figures of all sweeps of a run, each with its sweep.
-pub(crate) fn sweeps(view: &RunView) -> Vec<(&SweepView, Figure)> {
-    let cells: BTreeMap<&CellId, &CellView> = view.cells.iter().map(|cell| (&cell.id, cell)).collect();
-    let figures = view.sweeps.iter().zip(1..).filter_map(|(sweep, place)| {
-        let points = points(sweep, &cells);
-        (points.len() > 1).then(|| (sweep, sweep_figure(format!("sweep-{place}"), sweep, &points)))
-    });
-    figures.collect()
+/// The cells of a run by their identity.
+pub(crate) type Cells<'a> = BTreeMap<&'a CellId, &'a CellView>;
+
+/// The cells of a run by their identity.
+pub(crate) fn by_id(view: &RunView) -> Cells<'_> {
+    view.cells.iter().map(|cell| (&cell.id, cell)).collect()
+}
+
+/// The figures of all sweeps of a run.
+pub(crate) fn sweeps(view: &RunView) -> Vec<Figure> {
+    let cells = by_id(view);
+    view.sweeps.iter().zip(1..).filter_map(|(sweep, place)| of_sweep(place, sweep, &cells)).collect()
+}
+
+/// The figure of a sweep, by its place in the run from 1; `None` with fewer than two levels.
+pub(crate) fn of_sweep(place: usize, sweep: &SweepView, cells: &Cells<'_>) -> Option<Figure> {
+    let points = points(sweep, cells);
+    (points.len() > 1).then(|| sweep_figure(format!("sweep-{place}"), sweep, &points))
 }
 
 /// The levels that have a figure. They stand at equal distances, in their order.
-fn points<'a>(sweep: &'a SweepView, cells: &BTreeMap<&CellId, &'a CellView>) -> Vec<Point<'a>> {
+fn points<'a>(sweep: &'a SweepView, cells: &Cells<'a>) -> Vec<Point<'a>> {
     let count = f64::from(u32::try_from(sweep.levels.len()).unwrap_or(u32::MAX)).max(1.0);
     let step = (RIGHT - LEFT) / count;
     let of = |id: &CellId| {

@@ -44,6 +44,13 @@ static TRACKS: [Drawn; 5] = [
     },
 ];
 
+/// The times at both ends of the courses of rounds, in seconds.
+pub(crate) fn time(rounds: &[Round]) -> (f64, f64) {
+    let begin = rounds.iter().map(|round| round.course.begin()).fold(0.0, f64::min);
+    let end = rounds.iter().map(|round| round.course.seconds).fold(0.0, f64::max);
+    if end > begin { (begin, end) } else { (0.0, 1.0) }
+}
+
 /// The tracks of which something is known in these rounds. Some devices count no time: theirs is 0 throughout and isn't known.
 pub(crate) fn known(rounds: &[Round]) -> Vec<&'static Drawn> {
     let is_known = |track: &&Drawn| {

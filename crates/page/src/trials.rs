@@ -3,11 +3,12 @@
 
 mod course;
 mod percentiles;
+mod reading;
 mod shared;
 
-pub use course::Reading;
 pub(crate) use course::{Course, Piece, Track};
 pub(crate) use percentiles::{Curve, LEAST_BEYOND};
+pub use reading::Reading;
 
 use record::id::CellId;
 use record::knobs::Setting;

@@ -12,7 +12,7 @@ Examples:
   diskproof report latest --chart dots-1 -o dots.svg    one picture, for a paper or a wiki
   diskproof report --all site                       pages of all runs, with the history of each experiment
 
-The file needs nothing else: no network, no script. A wrong name of a picture is answered with all names.";
+The file needs nothing else: no network, and no script to be complete. A wrong name of a picture is answered with all names.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Report {

@@ -41,7 +41,7 @@ pub(super) fn overview(folder: &RunFolder<'_>, links: &[Link]) -> String {
         @for part in rest.iter().filter(|block| is_note(block)) { (short(part)) }
         (again(folder.view, folder.source))
     };
-    frame(&Frame { title: &folder.view.experiment, links, body })
+    frame(&Frame { title: &folder.view.experiment, links, body, courses: None })
 }
 
 /// A dot plot of the cells that come first. No number depends on which are shown.
@@ -99,7 +99,7 @@ fn cells(folder: &RunFolder<'_>) -> Markup {
         h2 { "All cells" }
         div class="scroll" tabindex="0" role="group" aria-label="All cells" {
             table class="numbers" {
-                thead; tr; th; "cell" th; "figure" th; "" th; "trials" th; "place" th; "findings"
+                thead; tr; th; "cell" th; "figure" th; "value" th; "trials" th; "place" th; "findings"
                 tbody;
                 @for part in folder.parts() { @for cell in &part.cells { (line(folder, &part.file, cell)) } }
             }

@@ -1,81 +1,10 @@
 //! The course of a trial: rates over time, from the engine's series and the kernel's counters. Nothing is judged here.
 
+use super::reading::{Counted, Reading, grown, grown_bytes};
 use super::shared::Shared;
-use record::counter::{BlockCounters, CgroupIo, CpuTicks, Sample};
+use record::counter::CpuTicks;
 use record::topology::Topology;
 use record::trial::{EngineOutput, Series, TrialRecord};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use std::collections::BTreeMap;
-
-/// The counters of a sample that a course needs. A stored sample can be read as one, which skips all others.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub struct Reading {
-    monotonic_ns: u64,
-    #[serde(default)]
-    block: BTreeMap<String, Counted>,
-    /// The I/O that the kernel charged to the load, by device number.
-    #[serde(default)]
-    cgroup_io: BTreeMap<String, Charged>,
-    #[serde(default)]
-    cpu: Option<CpuTicks>,
-    /// Whether it is a sample of the machine that serves the file system.
-    #[serde(default)]
-    server: Option<IgnoredAny>,
-}
-
-/// The I/O of a block device.
-#[derive(Debug, Clone, Copy, Deserialize)]
-struct Counted {
-    reads: u64,
-    read_bytes: u64,
-    read_wait_ms: u64,
-    writes: u64,
-    write_bytes: u64,
-    write_wait_ms: u64,
-}
-
-impl Counted {
-    fn bytes(&self) -> u64 {
-        self.read_bytes.saturating_add(self.write_bytes)
-    }
-
-    fn ios(&self) -> u64 {
-        self.reads.saturating_add(self.writes)
-    }
-
-    fn wait_ms(&self) -> u64 {
-        self.read_wait_ms.saturating_add(self.write_wait_ms)
-    }
-}
-
-/// The bytes of a device that the kernel charged to the load.
-#[derive(Debug, Clone, Copy, Deserialize)]
-struct Charged {
-    read_bytes: Option<u64>,
-    write_bytes: Option<u64>,
-}
-
-impl From<&Sample> for Reading {
-    fn from(sample: &Sample) -> Self {
-        let counted = |b: &BlockCounters| Counted {
-            reads: b.reads,
-            read_bytes: b.read_bytes,
-            read_wait_ms: b.read_wait_ms,
-            writes: b.writes,
-            write_bytes: b.write_bytes,
-            write_wait_ms: b.write_wait_ms,
-        };
-        let charged = |io: &CgroupIo| Charged { read_bytes: io.read_bytes, write_bytes: io.write_bytes };
-        Self {
-            monotonic_ns: sample.monotonic_ns,
-            block: sample.block.iter().map(|(name, b)| (name.clone(), counted(b))).collect(),
-            cgroup_io: sample.cgroup_io.iter().map(|(number, io)| (number.clone(), charged(io))).collect(),
-            cpu: sample.cpu,
-            server: sample.server.map(|_| IgnoredAny),
-        }
-    }
-}
 
 /// The rates of a trial over time, in seconds since measuring began; what belongs to the ramp has negative times.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -133,6 +62,12 @@ impl Course {
             beyond: if shared.is_some() { between(&samples, clock, beyond) } else { Track::new() },
             cpu: between(&samples, clock, ticks),
         }
+    }
+
+    /// The length of the shortest step of a track, in seconds; `None` without tracks.
+    pub(crate) fn step(&self) -> Option<f64> {
+        let all = [&self.iops, &self.device, &self.cpu].into_iter().flatten();
+        all.map(|piece| piece.to - piece.from).reduce(f64::min)
     }
 
     /// The earliest time that a track reaches back to: the begin of the ramp, or 0.
@@ -200,28 +135,6 @@ fn between(samples: &[&Reading], clock: Clock, rate: impl Fn((&Reading, &Reading
     samples.windows(2).filter_map(piece).collect()
 }
 
-/// The bytes that devices moved between two samples; `None` if a counter is missing or went backwards.
-pub(super) fn grown_bytes(devices: &[&str], a: &Reading, b: &Reading) -> Option<u64> {
-    grown(devices, a, b, Counted::bytes)
-}
-
-/// How much a counter of devices grew between two samples; `None` if one is missing or went backwards.
-fn grown(devices: &[&str], a: &Reading, b: &Reading, counter: fn(&Counted) -> u64) -> Option<u64> {
-    let all = |sample: &Reading| -> Option<u64> {
-        devices.iter().map(|name| sample.block.get(*name).map(counter)).sum()
-    };
-    all(b)?.checked_sub(all(a)?)
-}
-
-impl Reading {
-    /// The bytes of devices, by their numbers, that the kernel has charged to the load; `None` if it has for none of them.
-    pub(super) fn charged(&self, numbers: &[String]) -> Option<u64> {
-        let mut known = numbers.iter().filter_map(|number| self.cgroup_io.get(number)).peekable();
-        known.peek()?;
-        known.map(|io| Some(io.read_bytes?.saturating_add(io.write_bytes?))).sum()
-    }
-}
-
 /// A growth between two samples as a rate.
 #[expect(clippy::cast_precision_loss, reason = "counts of a step are far below 2^52")]
 fn per_second(grown: u64, a: &Reading, b: &Reading) -> Option<f64> {
@@ -248,7 +161,8 @@ fn busy_share(a: &CpuTicks, b: &CpuTicks) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Course, Piece, Reading};
+    use super::super::reading::Reading;
+    use super::{Course, Piece};
     use record::counter::{BlockCounters, CgroupIo, CpuTicks, Sample};
     use record::id::{CellId, TrialId};
     use record::topology::{BlockKind, BlockNode};

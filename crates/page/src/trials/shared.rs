@@ -1,7 +1,7 @@
 //! What the devices that others may use moved beyond the load's own bytes. Counters don't say whose I/O it is: besides other processes, the
 //! kernel reads ahead, writes journals and writes back on behalf of the load. The judge decides what is foreign; this is only a course.
 
-use super::course::{Reading, grown_bytes};
+use super::reading::{Reading, grown_bytes};
 use record::topology::{BlockKind, Topology};
 use std::collections::BTreeSet;
 

@@ -3,9 +3,10 @@
 use super::read::Read;
 use super::write;
 use crate::exit::Failure;
-use ::page::{Link, OVERVIEW, RunFolder, Trials};
+use ::page::{FolderPart, Link, OVERVIEW, RunFolder, Trials};
 use record::printable::Shown as _;
 use std::path::Path;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use store::Store;
 
 /// Writes the pages, each from the trials of its own cells, and returns their number. `links` lead from the overview to other pages.
@@ -18,10 +19,39 @@ pub(super) fn write_run(store: &Store, read: &Read, folder: &Path, links: &[Link
     let document = report::result(&read.view);
     let none = Trials::default();
     let pages = RunFolder::of(&read.page(&document, &none));
-    for (place, part) in pages.parts().iter().enumerate() {
-        let trials = read.trials_of(store, &part.cells())?;
-        write(&folder.join(part.file()), &pages.page(place, &trials))?;
-    }
+    // While one page is drawn, the trials of the next one are read.
+    std::thread::scope(|scope| {
+        let (give, take) = sync_channel::<(usize, Trials)>(0);
+        let drawing = scope.spawn(|| {
+            take.into_iter().try_for_each(|(place, trials)| {
+                let file = pages.parts().get(place).map_or("", FolderPart::file);
+                write(&folder.join(file), &pages.page(place, &trials))
+            })
+        });
+        let read = trials(store, read, pages.parts(), give);
+        let drawn = drawing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        drawn.and(read)
+    })?;
     write(&folder.join(OVERVIEW), &pages.overview(links))?;
     Ok(pages.parts().len() + 1)
+}
+
+/// Reads the trials of each page and passes them on, with the place of the page.
+///
+/// # Errors
+/// A trial can't be read.
+fn trials(
+    store: &Store,
+    read: &Read,
+    parts: &[FolderPart<'_>],
+    give: SyncSender<(usize, Trials)>,
+) -> Result<(), Failure> {
+    for (place, part) in parts.iter().enumerate() {
+        let trials = read.trials_of(store, &part.cells())?;
+        // Nobody takes more after a page that can't be written.
+        if give.send((place, trials)).is_err() {
+            break;
+        }
+    }
+    Ok(())
 }
