@@ -348,7 +348,7 @@ impl History {
     /// The metric that decides when to stop and that the trials lack.
     fn lacking<'p>(&self, plan: &'p Plan, cell: &'p Cell) -> &'p str {
         let wants = plan.measure.until.iter().flat_map(|until| &until.wants);
-        let last = self.trials.values().filter(|seen| seen.measured).next_back();
+        let last = self.trials.values().rfind(|seen| seen.measured);
         let mut lacking =
             wants.zip(last.iter().flat_map(|seen| &seen.wanted)).filter(|(_, value)| value.is_none());
         lacking.next().map_or_else(|| plan.figure_name(cell), |(want, _)| &want.of)
