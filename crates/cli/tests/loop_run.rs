@@ -513,3 +513,45 @@ fn loop_a_spent_budget_of_rounds_says_what_is_missing_and_can_be_raised() {
     );
     lab.assert_nothing_left();
 }
+
+/// Three volumes; the second is the cheapest with 150 IOPS, and the third is never needed.
+const MARKET: &str = r#"
+experiment: market
+currency: EUR
+volumes:
+  slow: { emulate: { size: 300m, iops: 80 }, price: 2/month }
+  good: { emulate: { size: 300m, iops: 300 }, price: 4/month }
+  dear: { emulate: { size: 300m, iops: 600 }, price: 9/month }
+stacks: { slow: {}, good: {}, dear: {} }
+workloads: { randread: { rw: randread, bs: 16k, iodepth: 16, size: 32m, direct: 1 } }
+measure: { trial: 1s, ramp: 500ms, until: { best: price, want: "iops >= 150" }, budget: { rounds: 3 } }
+"#;
+
+#[test]
+fn loop_the_cheapest_stack_is_found_over_two_sessions_and_a_dearer_one_is_not_measured() {
+    let Some(lab) = Lab::new("market") else { return };
+    std::fs::write(lab.dir.join("market.yaml"), MARKET).unwrap();
+    let first = lab.diskproof(&["run", "market.yaml"]);
+    assert_eq!(first.code, 0, "{}\n{}", first.out, first.err);
+    assert!(first.out.contains("Precision: not as asked"), "{}", first.out);
+    assert_eq!(lab.export()["choice"]["answers"][0]["outcome"], "open");
+    let resumed = lab.diskproof(&["resume", "latest", "--rounds", "30"]);
+    assert_eq!(resumed.code, 0, "{}\n{}", resumed.out, resumed.err);
+    let view = lab.export();
+    let answer = &view["choice"]["answers"][0];
+    assert_eq!(answer["outcome"], "chosen", "{answer}");
+    let chosen: Vec<&Value> =
+        answer["candidates"].as_array().unwrap().iter().filter(|one| one["chosen"] == true).collect();
+    assert_eq!(chosen[0]["cell"]["stack"], "good", "{answer}");
+    let done = |stack: &str| {
+        let cells = view["cells"].as_array().unwrap();
+        cells.iter().find(|cell| cell["stack"] == stack).unwrap()["trials"]["done"].as_u64().unwrap()
+    };
+    assert!(done("slow") >= 4 && done("good") >= 6, "{answer}");
+    assert_eq!(done("dear"), 0, "{answer}");
+    // `choose` looks at the run with the same intervals.
+    let chose = lab.diskproof(&["choose", "--want", "iops >= 150", "latest"]);
+    assert_eq!(chose.code, 0, "{}", chose.out);
+    assert!(chose.out.contains("good (4.00 EUR a month) is the cheapest that does"), "{}", chose.out);
+    lab.assert_nothing_left();
+}

@@ -129,6 +129,9 @@ fn stopped(view: &RunView) -> String {
         Stopped::Enough { rounds } if reached && beyond => {
             format!("stopped after {rounds} rounds: a limit lies beyond the levels of its search")
         }
+        Stopped::Enough { rounds } if reached && view.choice.is_some() => {
+            format!("stopped after {rounds} rounds: the cheapest is known")
+        }
         Stopped::Enough { rounds } if reached => {
             format!("stopped after {rounds} rounds: the requested precision is reached")
         }

@@ -109,6 +109,11 @@ pub fn plan(view: &PlanView) -> Document {
     document
 }
 
+/// Whether whole rounds measure only some of the cells; the last round may be cut short by a budget.
+fn is_of_some_cells(takes: &Takes, cells: usize) -> bool {
+    takes.trials < u64::from(takes.rounds.saturating_sub(1)) * cells as u64
+}
+
 /// The forecast, one sentence per line.
 fn forecast(forecast: &Forecast, cells: usize) -> Vec<String> {
     let range = |show: &dyn Fn(&Takes) -> String| {
@@ -127,7 +132,10 @@ fn forecast(forecast: &Forecast, cells: usize) -> Vec<String> {
     let root = if forecast.needs_root { "root, or sudo" } else { "no root" };
     [
         forecast.until.clone(),
-        Some(format!("{trials} trials: {cells} cells x {rounds} round{plural}")),
+        Some(match forecast.least.as_ref().is_some_and(|least| is_of_some_cells(least, cells)) {
+            true => format!("{trials} trials: at most {cells} cells in each of {rounds} round{plural}"),
+            false => format!("{trials} trials: {cells} cells x {rounds} round{plural}"),
+        }),
         Some(format!("about {}", range(&|takes| Seconds(takes.seconds).to_string()))),
         forecast.spent.clone(),
         Some(format!("about {} written{written_if}", range(&|takes| Bytes(takes.bytes_written).to_string()))),

@@ -85,7 +85,7 @@ fn plan_with_all_of_1_2() -> Plan {
         prices: Prices {
             currency: Some("EUR".to_owned()),
             per_hour: BTreeMap::from([("vol[0]".to_owned(), 1.0 / 7.0)]),
-            list: None,
+            ..Prices::default()
         },
         derived: vec![Derived {
             name: "per_third".to_owned(),

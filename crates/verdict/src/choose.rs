@@ -127,7 +127,7 @@ fn not_needed(left: &mut ChoiceLeftOut, runs: &[Judged<'_>], answers: &[ChoiceAn
     let answer = answers.iter().find(|answer| answer.workload == left.cell.workload);
     let chosen = answer.and_then(|answer| answer.candidates.iter().find(|one| one.chosen));
     if price.zip(chosen).is_some_and(|(price, chosen)| price >= chosen.per_month) {
-        left.text = "it was not measured, since it costs no less than the answer".to_owned();
+        left.text = "not measured: no cheaper than the answer".to_owned();
     }
 }
 

@@ -63,7 +63,7 @@ fn the_answer_and_what_it_took_are_told() {
         "{}",
         answer.text
     );
-    assert_eq!(choice.left_out[0].text, "it was not measured, since it costs no less than the answer");
+    assert_eq!(choice.left_out[0].text, "not measured: no cheaper than the answer");
     assert!(choice.sequential);
     let reached = view.reached.as_ref().unwrap();
     assert!(reached.all);
