@@ -37,6 +37,7 @@ impl Teller {
             Progress::Json => return Self::Json,
             Progress::None => return Self::Quiet,
             Progress::Lines => return lines(),
+            Progress::Auto if live::is_beside_a_pager() => return lines(),
             Progress::Auto => (false, false),
             Progress::Live => (false, true),
             Progress::Blank => (true, true),

@@ -30,7 +30,8 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// * 1.0: first.
 /// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs
-///   and durable writes; `tags`; `provision` of the environment; `emulated`; `fronts`, `list` of `prices`; `choice`; `rounds` of a finding.
+///   and durable writes; `tags`; `provision` of the environment; `emulated`; `fronts`, `list` of `prices`; `choice`; `rounds` of a finding;
+///   the reason `requested` and the claim `skipped`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.

@@ -123,6 +123,29 @@ fn raised_budgets_hold_and_the_plan_stays_as_it_was_written() {
 }
 
 #[test]
+fn skipped_cells_are_kept_with_the_budgets_and_older_budgets_stay_readable() {
+    let (_dir, path) = place();
+    let run = run_id("20261126-101500-3f9a");
+    let store = Store::open(&path).unwrap();
+    let whole = plan(2, 3);
+    store.create_run(&run, &whole, &environment("6.1")).unwrap();
+    // As a version that knew no skipped cells wrote it.
+    let older: Raised =
+        serde_json::from_str(r#"{"rounds":8,"max_seconds":null,"max_written_bytes":null,"max_cost":2.5}"#)
+            .unwrap();
+    store.raise_budgets(&run, &older).unwrap();
+    let mut changed = store.head(&run).unwrap().plan;
+    assert_eq!((changed.measure.rounds, changed.skipped.len()), (8, 0));
+    let cell = whole.cells[1].id.clone();
+    changed.skipped.insert(cell.clone(), 2);
+    store.raise_budgets(&run, &Raised::of(&changed)).unwrap();
+    let after = store.head(&run).unwrap().plan;
+    assert_eq!((after.measure.rounds, after.measure.max_cost, after.skipped[&cell]), (8, Some(2.5), 2));
+    store.finish_run(&run, &Stopped::Requested { rounds: 3 }).unwrap();
+    assert_eq!(store.head(&run).unwrap().stopped, Stopped::Requested { rounds: 3 });
+}
+
+#[test]
 fn a_trial_is_taken_once() {
     let (_dir, path) = place();
     let store = Store::open(&path).unwrap();

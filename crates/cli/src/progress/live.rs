@@ -64,6 +64,12 @@ pub(crate) fn has_room() -> bool {
     error.is_terminal() && !is_dumb && is_large && is_in_front
 }
 
+/// Whether standard output goes through a pipe: `| less` has the terminal for itself.
+pub(crate) fn is_beside_a_pager() -> bool {
+    let kind = |stat: rustix::fs::Stat| rustix::fs::FileType::from_raw_mode(stat.st_mode);
+    rustix::fs::fstat(io::stdout()).map(kind).is_ok_and(|kind| kind == rustix::fs::FileType::Fifo)
+}
+
 impl Live {
     /// Takes the terminal and begins to draw.
     ///

@@ -16,6 +16,9 @@ use std::time::Instant;
 pub(super) const LEAST: (u16, u16) = (40, 12);
 /// The most lines of messages.
 const MOST_MESSAGES: usize = 8;
+/// The rows from which on several changes to undo have a line each, and how many of them.
+const HIGH: u16 = 30;
+const MOST_CHANGES: usize = 5;
 
 /// Draws a frame into an empty buffer.
 pub(super) fn draw(state: &mut State, now: Instant, buffer: &mut Buffer) {
@@ -31,7 +34,10 @@ pub(super) fn draw(state: &mut State, now: Instant, buffer: &mut Buffer) {
         return;
     }
     let head = head(state, now, usize::from(area.width), area.height >= 16);
-    let foot = [(safety(state), Paint::Plain), keys(state, usize::from(area.width))];
+    let changes = if area.height >= HIGH { MOST_CHANGES } else { 1 };
+    let mut foot: Vec<(String, Paint)> =
+        safety(state, changes).into_iter().map(|text| (text, Paint::Plain)).collect();
+    foot.push(keys(state, usize::from(area.width)));
     let taken = head.len() + foot.len();
     let middle = usize::from(area.height).saturating_sub(taken);
     for (row, (text, paint)) in (0..).zip(&head) {
@@ -44,7 +50,7 @@ pub(super) fn draw(state: &mut State, now: Instant, buffer: &mut Buffer) {
         Some(_) => details::draw(state, inner, buffer),
         None => body(state, inner, buffer),
     }
-    let bottom = area.height.saturating_sub(2);
+    let bottom = area.height.saturating_sub(u16::try_from(foot.len()).unwrap_or(u16::MAX));
     for (row, (text, paint)) in (bottom..area.height).zip(&foot) {
         put(buffer, area, row, &cut(text, usize::from(area.width)), *paint);
     }
@@ -145,14 +151,19 @@ fn whole(bytes: f64) -> u64 {
     bytes as u64
 }
 
-/// What an undo would take back.
-fn safety(state: &State) -> String {
-    let all: Vec<&String> = state.changes.values().flatten().collect();
-    match all.last() {
-        None if state.changes.is_empty() => "nothing is built yet".to_owned(),
-        None => "nothing to undo".to_owned(),
-        Some(last) if all.len() == 1 => format!("to undo: {last}"),
-        Some(last) => format!("to undo: {} changes, first: {last}", all.len()),
+/// What an undo would take back, in its order and in so many lines.
+fn safety(state: &State, lines: usize) -> Vec<String> {
+    let all: Vec<&String> = state.changes.values().flatten().rev().collect();
+    match &all[..] {
+        [] if state.changes.is_empty() => vec!["nothing is built yet".to_owned()],
+        [] => vec!["nothing to undo".to_owned()],
+        [only] => vec![format!("to undo: {only}")],
+        [first, ..] if lines == 1 => vec![format!("to undo: {} changes, first: {first}", all.len())],
+        _ => {
+            let each = all.iter().take(lines).map(|change| format!("  {change}"));
+            let title = format!("to undo: {} changes, in this order:", all.len());
+            std::iter::once(title).chain(each).collect()
+        }
     }
 }
 
