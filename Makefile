@@ -1,7 +1,7 @@
 # diskproof. `make demo` and `make test` do all the set-up on a fresh Debian machine, as root or with sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-page test-loop test-lab sanitize check build dist generate fmt install install-tools rust
+.PHONY: help demo test test-fast test-page test-loop test-lab sanitize check build dist docs generate fmt install install-tools rust
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 
@@ -46,6 +46,11 @@ build: ## the release binary: static, stripped, under 18 MB
 generate: ## write schema/, man/, completions/ and docs/cli.md anew
 	@scripts/setup.sh rust
 	@scripts/cargo.sh xtask generate
+
+docs: build ## make the output and pictures of README, tutorial and docs/why-numbers-lie.md anew, from real runs (as root or with sudo; 5 minutes)
+	@scripts/setup.sh tools
+	@scripts/setup.sh lab
+	@scripts/docs.sh
 
 fmt: ## format the source
 	@scripts/cargo.sh fmt --all

@@ -67,7 +67,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "engine-corpus" 
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "generate" -d 'Write man pages, completions, schema and command reference below a folder'
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l seconds -d 'Measured seconds per trial' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l rounds -d 'Rounds; each measures every workload once' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l size -d 'Data per trial, e.g. 8g; default: twice the memory if that is written in a third of --seconds, else what is, at least 256m, and at most a quarter of the free space' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l size -d 'Data per trial, e.g. 8g; default: what the storage writes in a third of --seconds, but at least 256m, and at most twice the memory and a quarter of the free space' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand quick" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The main job, for real: with root on emulated volumes, without root in a lent directory.
+# The main job, for real: with root on emulated volumes, without root in an existing directory.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 cd "$root_dir"
@@ -10,7 +10,7 @@ if can_root; then
     status=0
     "$binary" run experiments/striped-volumes.yaml || status=$?
 else
-    say "Neither root nor sudo: the demo runs in a lent directory, $PWD/.out/demo."
+    say "Neither root nor sudo: the demo runs in a directory, $PWD/.out/demo."
     say "Left out: emulated volumes with IOPS limits, file systems made and mounted, btrfs raid0 over 1 to 4 volumes,"
     say "and the page cache of the whole machine (only the demo's own files are dropped from it)."
     mkdir -p .out/demo

@@ -298,8 +298,8 @@ pub(crate) struct Quick {
     /// Rounds; each measures every workload once
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// Data per trial, e.g. 8g; default: twice the memory if that is written in a third of --seconds, else what is, at least 256m,
-    /// and at most a quarter of the free space
+    /// Data per trial, e.g. 8g; default: what the storage writes in a third of --seconds, but at least 256m, and at most twice the memory
+    /// and a quarter of the free space
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<String>,
     #[command(flatten)]

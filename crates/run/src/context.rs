@@ -45,11 +45,13 @@ pub(crate) trait Server {
 /// Why the node that serves the file system under test didn't do what it was asked for.
 #[derive(Debug, Error)]
 pub(crate) enum TurnError {
-    #[error("the node that serves it: {0}")]
+    #[error("the agent process of the machine that serves it: {0}")]
     Failed(String),
-    #[error("the node that serves it: the controller said something else than how it went on")]
+    #[error(
+        "the agent process of the machine that serves it: the controller sent something else than the result"
+    )]
     OutOfTurn,
-    #[error("the node that serves it: the controller is gone")]
+    #[error("the agent process of the machine that serves it: the controller is gone")]
     Gone,
 }
 

@@ -29,10 +29,12 @@ pub enum RunError {
         server: String,
     },
     /// The connection to the node broke.
-    #[error("lost the node")]
+    #[error("the connection to the agent process is lost")]
     Link(#[from] LinkError),
     /// The node speaks another protocol version.
-    #[error("the node speaks protocol {theirs}, this controller {ours}: use the same diskproof on both")]
+    #[error(
+        "the agent process speaks protocol {theirs}, this diskproof {ours}: use the same version on both machines"
+    )]
     Protocol {
         /// The node's version.
         theirs: String,
@@ -48,7 +50,7 @@ pub enum RunError {
         error: String,
     },
     /// The node's answer doesn't fit the request.
-    #[error("the node answered out of turn: {0}")]
+    #[error("the agent process sent an unexpected answer: {0}")]
     OutOfTurn(String),
     /// A target could not be provisioned.
     #[error("provisioning {} failed: {error}", machine(.target))]

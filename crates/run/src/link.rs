@@ -23,7 +23,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 #[derive(Debug, Error)]
 pub enum LinkError {
     /// The node's program could not be started.
-    #[error("can't start the node `{argv}`")]
+    #[error("can't start the agent process `{argv}`")]
     Spawn {
         /// The command.
         argv: String,
@@ -31,7 +31,7 @@ pub enum LinkError {
         source: std::io::Error,
     },
     /// The node has exited.
-    #[error("the node ended unexpectedly ({status}); `diskproof undo` puts back what it left{}", last(.said))]
+    #[error("the agent process ended unexpectedly ({status}); `diskproof undo` puts back what it left{}", last(.said))]
     Gone {
         /// Its exit status, if known.
         status: String,
@@ -39,7 +39,7 @@ pub enum LinkError {
         said: Vec<String>,
     },
     /// The node sent a line that is no valid reply.
-    #[error("the node sent a line that is no reply: {line}")]
+    #[error("the agent process sent a line that is no reply: {line}")]
     Garbled {
         /// The line, truncated.
         line: String,

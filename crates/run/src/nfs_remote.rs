@@ -132,7 +132,7 @@ fn turned(
 fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
     let mut record = client;
     if let (Outcome::Measured, Outcome::Failed(why)) = (&record.outcome, &server.outcome) {
-        record.outcome = Outcome::Failed(format!("the node that serves it: {why}"));
+        record.outcome = Outcome::Failed(format!("the agent process of the machine that serves it: {why}"));
     }
     record.refused |= server.refused;
     record.steps = added(server.steps, record.steps);

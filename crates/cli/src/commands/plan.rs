@@ -167,7 +167,7 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
         };
         let mut sentences = volumes(&volumes_of(plan, target), &plan.prices);
         if let Some(TargetKind::Guest { .. }) = kind {
-            sentences.push(format!("of its emulated disks' figures {LAB} are credible"));
+            sentences.push(format!("figures of its emulated disks are credible for {LAB}"));
         }
         sentences.into_iter().map(move |sentence| format!("{place}{sentence}"))
     };

@@ -65,7 +65,7 @@ pub(crate) enum LoadError {
     /// A lane could not get ready, or broke off.
     #[error(transparent)]
     Lane(#[from] LaneError),
-    #[error("a lane panicked before it was ready")]
+    #[error("a worker thread panicked before it was ready")]
     NeverReady,
     /// What was written can't be read back.
     #[error(transparent)]
@@ -122,7 +122,7 @@ pub(crate) enum LaneError {
     Trim(#[from] TrimError),
     #[error("a thread for job{job} can't be started")]
     Thread { job: u32, source: io::Error },
-    #[error("a lane panicked")]
+    #[error("a worker thread panicked")]
     Panicked,
 }
 
