@@ -118,11 +118,14 @@ def ansible():
 
 def with_a_lost_one():
     """Total time, when the last of the others was told, and the lost one's state."""
-    steps = ["ip netns add diskproof-bench", "ip link add dpbench0 type veth peer name dpbench1 netns diskproof-bench",
-             "ip -n diskproof-bench link set dpbench1 up", "ip address add 10.213.78.1/30 dev dpbench0",
-             "ip link set dpbench0 up", f"ip neighbour add {LOST} lladdr 02:00:00:00:00:02 dev dpbench0"]
+    holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
     try:
-        for step in steps:
+        while os.readlink(f"/proc/{holder.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+            time.sleep(0.02)
+        for step in (f"ip link add dpbench0 type veth peer name dpbench1 netns {holder.pid}",
+                     f"nsenter --net --target {holder.pid} ip link set dpbench1 up",
+                     "ip address add 10.213.78.1/30 dev dpbench0", "ip link set dpbench0 up",
+                     f"ip neighbour add {LOST} lladdr 02:00:00:00:00:02 dev dpbench0"):
             run(*step.split())
         words = [binary, "--ssh-config", path("ssh_config"), "machines", "status", "--json", "--machines",
                  path("with-lost.yaml")]
@@ -135,8 +138,9 @@ def with_a_lost_one():
         lost = [(at, answer) for at, answer in told if answer["machine"] == "lost"][0]
         return others, lost[0], lost[1]["state"]
     finally:
-        subprocess.run("ip link delete dpbench0; ip netns delete diskproof-bench", shell=True, check=False,
-                       stderr=subprocess.DEVNULL)
+        subprocess.run(["ip", "link", "delete", "dpbench0"], check=False, stderr=subprocess.DEVNULL)
+        holder.kill()
+        holder.wait()
 
 
 def shown(values):

@@ -132,7 +132,8 @@ fn loop_status_shows_who_is_on_and_who_is_off_holds_nobody_up() {
     let table = text(&site.run(&["status", "@storage,closed"]).stdout);
     assert!(table.starts_with("machine  state") && table.contains("\nham0     on     "), "{table}");
     assert!(
-        table.contains("\nclosed   no ssh   connect to host") && table.contains("\n2 of 3 on: "),
+        table.contains("\nclosed   no ssh   connect to host")
+            && table.contains("\n2 of 3 on, which are one machine: "),
         "{table}"
     );
 }
@@ -320,7 +321,7 @@ fn loop_files_are_checked_continued_and_put_in_place_at_once() {
     fs::write(&part, &content[..1_000_000]).unwrap();
     let put = site.run(&["put", "image", &to]);
     assert!(put.status.success(), "{}", text(&put.stderr));
-    assert!(text(&put.stdout).contains("1.907 MiB of it now"), "it goes on: {}", text(&put.stdout));
+    assert!(text(&put.stdout).contains("1.9 MiB of it now"), "it goes on: {}", text(&put.stdout));
     assert_eq!((fs::read(&there).unwrap() == content, part.exists()), (true, false));
     assert_eq!(site.sshd.logins(), 1);
     assert!(text(&site.run(&["put", "image", &to]).stdout).contains("it was there already"));

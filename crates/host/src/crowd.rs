@@ -286,8 +286,10 @@ mod tests {
         Invocation::program("sh").args(["-c", script])
     }
 
+    type Printed = (usize, Stream, String);
+
     /// Everything that the programs print, and their ends, in order.
-    fn all(crowd: &mut Crowd) -> (Vec<(usize, Stream, String)>, Vec<(usize, Ending)>) {
+    fn all(crowd: &mut Crowd) -> (Vec<Printed>, Vec<(usize, Ending)>) {
         let (mut printed, mut ended) = (Vec::new(), Vec::new());
         while let Some(event) = crowd.next(None).unwrap() {
             match event {

@@ -1,6 +1,6 @@
 //! A real sshd on loopback, and an address at which nothing answers.
 
-use crate::{PREFIX, tool};
+use crate::tool;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -133,12 +133,16 @@ impl Drop for Sshd {
     }
 }
 
-/// A network with an address that swallows all packets: it is in a network namespace without a host of that address. Removed on drop.
+/// A network with an address that swallows all packets: its other end is in a network namespace without a host of that address. Removed
+/// on drop.
 #[derive(Debug)]
 pub struct Silence {
-    namespace: String,
-    link: String,
+    /// The process that holds the namespace.
+    holder: Child,
 }
+
+/// This machine's end of the network.
+const LINK: &str = "dptest0";
 
 impl Silence {
     /// The address at which nothing answers.
@@ -150,34 +154,39 @@ impl Silence {
     /// If a step fails.
     #[must_use]
     pub fn make() -> Self {
-        let silence = Self { namespace: format!("{PREFIX}silence"), link: "dptest0".to_owned() };
-        silence.remove();
-        let (namespace, link) = (silence.namespace.as_str(), silence.link.as_str());
+        let _ = tool::run("ip", &["link", "delete", LINK]);
+        let holder =
+            Command::new("unshare").args(["--net", "sleep", "infinity"]).stdin(Stdio::null()).spawn();
+        let silence = Self { holder: holder.unwrap_or_else(|error| panic!("unshare: {error}")) };
+        let holder = silence.holder.id().to_string();
+        let network = |of: &str| fs::read_link(format!("/proc/{of}/ns/net")).ok();
+        let until = Instant::now() + Duration::from_secs(60);
+        while network(&holder) == network("self") {
+            assert!(Instant::now() < until, "no network namespace");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let there = ["nsenter", "--net", "--target", &holder, "ip"];
         for step in [
-            &["netns", "add", namespace][..],
-            &["link", "add", link, "type", "veth", "peer", "name", "dptest1", "netns", namespace],
-            &["-n", namespace, "link", "set", "dptest1", "up"],
-            &["address", "add", "10.213.77.1/30", "dev", link],
-            &["link", "set", link, "up"],
+            &["ip", "link", "add", LINK, "type", "veth", "peer", "name", "dptest1", "netns", &holder][..],
+            &[&there[..], &["link", "set", "dptest1", "up"]].concat(),
+            &["ip", "address", "add", "10.213.77.1/30", "dev", LINK],
+            &["ip", "link", "set", LINK, "up"],
             // Without it, the kernel would find out that nobody is there.
-            &["neighbour", "add", Self::ADDRESS, "lladdr", "02:00:00:00:00:02", "dev", link],
+            &["ip", "neighbour", "add", Self::ADDRESS, "lladdr", "02:00:00:00:00:02", "dev", LINK],
         ] {
-            if let Err(error) = tool::run("ip", step) {
+            if let Err(error) = tool::run(step[0], &step[1..]) {
                 panic!("{error}");
             }
         }
         silence
     }
-
-    fn remove(&self) {
-        let _ = tool::run("ip", &["link", "delete", &self.link]);
-        let _ = tool::run("ip", &["netns", "delete", &self.namespace]);
-    }
 }
 
 impl Drop for Silence {
     fn drop(&mut self) {
-        self.remove();
+        let _ = tool::run("ip", &["link", "delete", LINK]);
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
     }
 }
 

@@ -107,13 +107,12 @@ fn take(machine: &Machine, result: &mut Answer, event: CommandEvent, show: Show)
     match event {
         CommandEvent::Line { to_stderr, text } => {
             if show == Show::Lines {
-                let line = format!("{}: {text}", machine.name);
-                return if to_stderr {
+                let line = format!("{}: {}", machine.name, untabbed(&text));
+                if to_stderr {
                     output::aside(&line);
-                    Ok(())
-                } else {
-                    output::answer(&line)
-                };
+                    return Ok(());
+                }
+                return output::answer(&line);
             }
             for kept in [if to_stderr { &mut result.err } else { &mut result.out }, &mut result.both] {
                 kept.push_str(&text);
@@ -124,7 +123,7 @@ fn take(machine: &Machine, result: &mut Answer, event: CommandEvent, show: Show)
             result.outcome = Some((outcome, took));
             match show {
                 Show::Blocks if !result.both.is_empty() => {
-                    output::answer(&block(&machine.name, &result.both))?
+                    output::answer(&block(&machine.name, &result.both))?;
                 }
                 Show::Json { parsed } => output::json(&json(machine, result, parsed)?)?,
                 Show::Blocks | Show::Lines | Show::Folded => {}
@@ -135,7 +134,22 @@ fn take(machine: &Machine, result: &mut Answer, event: CommandEvent, show: Show)
 }
 
 fn block(title: &str, text: &str) -> String {
-    format!("── {title}\n{text}")
+    let lines: Vec<String> = text.lines().map(untabbed).collect();
+    format!("── {title}\n{}\n", lines.join("\n"))
+}
+
+/// Replaces the tabs of a line by blanks to the next eighth column. Others would be shown as `\t`, as all that moves the cursor.
+fn untabbed(line: &str) -> String {
+    let (mut text, mut column) = (String::with_capacity(line.len()), 0);
+    for c in line.chars() {
+        let blanks = if c == '\t' { 8 - column % 8 } else { 0 };
+        column += blanks.max(1);
+        if blanks == 0 {
+            text.push(c);
+        }
+        text.extend(std::iter::repeat_n(' ', blanks));
+    }
+    text
 }
 
 /// One line of `--json`.
@@ -237,11 +251,17 @@ fn exit(results: &[Answer]) -> Exit {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, exit};
+    use super::{Answer, exit, untabbed};
     use crate::exit::Exit;
     use fleet::Outcome;
     use record::machine::MachineState;
     use std::time::Duration;
+
+    #[test]
+    fn tabs_become_columns() {
+        assert_eq!(untabbed("/dev/sda\t/\text4"), "/dev/sda        /       ext4");
+        assert_eq!(untabbed("plain"), "plain");
+    }
 
     #[test]
     fn the_exit_code_is_the_highest_and_3_where_nothing_is_known() {

@@ -9,6 +9,7 @@ use crate::signals::Wish;
 use fleet::Statuses;
 use record::machine::{Machine, MachineFacts, MachineState, MachineStatus};
 use record::quantity::Bytes;
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -196,7 +197,19 @@ fn figures(facts: &MachineFacts) -> [Option<String>; COLUMNS - 2] {
 
 /// The last line: how many are on, and what they have together.
 fn sum(all: &[MachineStatus], asked: usize, took: Duration) -> String {
-    let on: Vec<&MachineFacts> = all.iter().filter_map(|status| status.facts.as_ref()).collect();
+    let names: Vec<&MachineFacts> = all.iter().filter_map(|status| status.facts.as_ref()).collect();
+    // Two names of one machine have one boot; it counts once.
+    let mut boots = BTreeSet::new();
+    let is_new =
+        |facts: &&&MachineFacts| facts.boot_id.as_ref().is_none_or(|boot| boots.insert(boot.clone()));
+    let on: Vec<&MachineFacts> = names.iter().filter(is_new).copied().collect();
+    let same = match names.len() - on.len() {
+        0 => String::new(),
+        _ => format!(
+            ", which are {}",
+            if on.len() == 1 { "one machine".to_owned() } else { format!("{} machines", on.len()) }
+        ),
+    };
     let count = all.iter().filter(|status| status.state == MachineState::On).count();
     let cpus: Option<u32> = on.iter().map(|facts| facts.cpus).sum();
     let memory: Option<u64> = on.iter().map(|facts| facts.memory_bytes).sum();
@@ -209,7 +222,7 @@ fn sum(all: &[MachineStatus], asked: usize, took: Duration) -> String {
     };
     let unasked = asked.saturating_sub(all.len());
     let unasked = if unasked > 0 { format!("; {unasked} not asked") } else { String::new() };
-    format!("{count} of {asked} on{together}{unasked} ({:.1} s)", took.as_secs_f64())
+    format!("{count} of {asked} on{same}{together}{unasked} ({:.1} s)", took.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -252,6 +265,9 @@ mod tests {
         assert_eq!(bare.split_whitespace().collect::<Vec<_>>().join(" "), "ham0 on ? ? ? ? ? - - - ? ?");
         let off = table.row(&status(None));
         assert_eq!(off, "ham0     off      connect to host ham1 port 22: Connection timed out");
+        let named = MachineFacts { boot_id: Some("b".to_owned()), ..facts.clone() };
+        let one = sum(&[status(Some(named.clone())), status(Some(named))], 2, Duration::ZERO);
+        assert_eq!(one, "2 of 2 on, which are one machine: 8 CPUs, 64 GiB of memory, 16 GiB free (0.0 s)");
         let both = [status(Some(facts)), status(None)];
         let last = sum(&both, 3, Duration::from_millis(1540));
         assert_eq!(last, "1 of 3 on: 8 CPUs, 64 GiB of memory, 16 GiB free; 1 not asked (1.5 s)");
