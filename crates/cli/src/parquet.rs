@@ -145,11 +145,11 @@ mod tests {
             column("value", Kind::Number),
         ];
         let row = |round: u64| {
-            let value = (round % 3 != 0).then_some(0.5);
+            let value = (!round.is_multiple_of(3)).then_some(0.5);
             vec![
                 Field::Text(format!("ext4 {}", round % 7)),
                 Field::Integer(round),
-                Field::Flag(round % 2 == 0),
+                Field::Flag(round.is_multiple_of(2)),
                 Field::Number(value),
             ]
         };
