@@ -54,6 +54,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "cost" -d 'Compu
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs again with this version\'s rules, and show what changed'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any diskproof command on another machine, which needs only sshd'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "machines" -d 'Ask, command and wake many machines at once, which need only sshd'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: whether it is free, and why not'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and that diskproof may overwrite it'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Remove the claim of a disk'
@@ -343,6 +344,194 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l progress -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l root -d 'Become root there by sudo'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "list" -d 'List the machines of the inventory. Connects to none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "status" -d 'Show which machines are on, and their CPUs, memory, load, guests, unused disks and diskproof\'s leftovers'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "run" -d 'Run a command on machines, at the same time'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "wake" -d 'Wake machines by their network cards, and wait until ssh answers'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "doctor" -d 'Run `diskproof doctor` on machines'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "devices" -d 'Run `diskproof devices` on machines, as root where sudo needs no password'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "undo" -d 'Run `diskproof undo` on machines'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "shell" -d 'Open a shell on a machine'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "get" -d 'Copy a file from machines; a copy that broke off goes on where it was'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "put" -d 'Copy a file to machines; a copy that broke off goes on where it was'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "tunnel" -d 'Forward ports of this machine through a machine, until Ctrl-C; it connects again by itself'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "mount" -d 'Mount a folder of a machine here by sshfs'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "watch" -d 'Look at machines regularly, and run a program when one dies, comes back, or has a run that hangs'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l resolve -d 'Show where ssh connects to (`ssh -G`)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l json -d 'Print one line of JSON per machine'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l watch -d 'Ask again and again, with this time between: 2s, 1m' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l json -d 'Print one line of JSON per machine, as they answer (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l timeout -d 'End it on a machine after this time: 30s, 5m; default: no limit' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -s b -l fold -d 'Show machines with the same output together, when all have ended'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l root -d 'Run it as root, by `sudo -n` where the user isn\'t root'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l json -d 'Print one line of JSON per machine, as it ends'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l timeout -d 'How long to wait for ssh' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l broadcast -d 'Where to send the packet; default: the broadcast address of every network that this machine is in, port 9' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l no-wait -d 'Send the packet and don\'t wait'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l json -d 'Print one line of JSON per machine, with what the command prints there by `--json`'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l json -d 'Print one line of JSON per machine, with what the command prints there by `--json`'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l json -d 'Print one line of JSON per machine, with what the command prints there by `--json`'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l end -d 'Unmount it' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l every -d 'The time between two looks' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l alert -d 'The program that gets the alerts; default: they are printed only' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l misses -d 'How many times in succession a machine must be missed before that is an alert' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l stalled -d 'How long a run may change nothing on a machine before that is an alert' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l known -d 'The file that keeps what is known; default: watch.json in the folder of --state' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l once -d 'Look once'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

@@ -350,3 +350,63 @@ fn loop_files_are_checked_continued_and_put_in_place_at_once() {
     assert_eq!(none.status.code(), Some(3));
     assert!(text(&none.stderr).contains("ham0: /no/such/file: no such file"), "{}", text(&none.stderr));
 }
+
+#[test]
+fn loop_the_alert_program_gets_each_alert_once_also_over_restarts() {
+    let Some(mut site) = Site::started("alerts") else { return };
+    let said = site.dir.join("said");
+    let tell = |status: u8| {
+        let script = format!("#!/bin/sh\ncat >>{}\nexit {status}\n", said.to_string_lossy());
+        fs::write(site.dir.join("tell"), script).unwrap();
+        let made = Command::new("chmod").arg("755").arg(site.dir.join("tell")).status().unwrap();
+        assert!(made.success());
+    };
+    tell(0);
+    let look = |site: &Site| site.run(&["watch", "ham0", "--once", "--alert", "./tell"]).status.code();
+    let alerts = || lines(&fs::read(&said).unwrap_or_default());
+    assert_eq!((look(&site), alerts().len()), (Some(0), 0));
+    site.sshd.halt();
+    assert_eq!((look(&site), alerts().len()), (Some(0), 0), "one miss is no alert");
+    tell(1);
+    assert_eq!(look(&site), Some(3), "the program failed");
+    tell(0);
+    assert_eq!((look(&site), look(&site)), (Some(0), Some(0)));
+    let all = alerts();
+    assert_eq!(
+        (all.len(), all[1]["what"].as_str()),
+        (2, Some("off")),
+        "it gets the alert again, and then no more"
+    );
+    assert_eq!((&all[0], &all[1]["format"]), (&all[1], &"diskproof.alert/1.0".into()));
+    site.sshd.go_on();
+    assert_eq!((look(&site), alerts()[2]["what"].as_str()), (Some(0), Some("on")));
+}
+
+#[test]
+fn loop_a_tunnel_opens_and_connects_again() {
+    let Some(site) = Site::started("tunnel") else { return };
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let forward = format!("{free}:127.0.0.1:{}", site.sshd.port());
+    let mut tunnel = site
+        .command(&["tunnel", "ham0", &forward])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(tunnel.stdout.take().unwrap()).lines();
+    let banner = || {
+        let mut line = String::new();
+        let stream = std::net::TcpStream::connect(("127.0.0.1", free)).unwrap();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        line
+    };
+    assert!(told.next().unwrap().unwrap().starts_with("ham0: open: "));
+    assert!(banner().starts_with("SSH-2.0-"), "the port leads to sshd");
+    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", tunnel.id())).unwrap();
+    let killed = Command::new("kill").args(["-9", children.trim()]).status().unwrap();
+    assert!(killed.success());
+    assert!(told.next().unwrap().unwrap().starts_with("ham0: open: "), "it connects again");
+    assert!(banner().starts_with("SSH-2.0-"));
+    let asked = Command::new("kill").args(["-TERM", &tunnel.id().to_string()]).status().unwrap();
+    assert!(asked.success() && tunnel.wait().unwrap().success());
+}

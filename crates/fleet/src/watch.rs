@@ -125,7 +125,7 @@ impl Watched {
             if known.misses >= limits.misses && !known.off {
                 known.off = true;
                 let reason = status.reason.as_deref().unwrap_or("it gives no reason");
-                let text = format!("{machine} is {}: {reason}", status.state);
+                let text = format!("{machine} {}: {reason}", missed(status.state));
                 self.untold.push(alert(What::Off, None, known.since_unix_ms, text));
             }
             return;
@@ -176,6 +176,15 @@ impl Watched {
         if !self.untold.is_empty() {
             self.untold.remove(0);
         }
+    }
+}
+
+/// What is said of a machine that doesn't answer the question.
+fn missed(state: MachineState) -> &'static str {
+    match state {
+        MachineState::Off => "is off",
+        MachineState::NoSsh => "answers, but ssh doesn't get in",
+        MachineState::On | MachineState::Unknown => "can't be asked",
     }
 }
 

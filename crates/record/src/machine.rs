@@ -75,7 +75,8 @@ impl Mac {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split([':', '-']).collect();
-        let byte = |part: &&str| (part.len() == 2).then(|| u8::from_str_radix(part, 16).ok()).flatten();
+        let is_byte = |part: &str| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let byte = |part: &&str| is_byte(part).then(|| u8::from_str_radix(part, 16).ok()).flatten();
         let bytes: Vec<u8> = parts.iter().map(byte).collect::<Option<_>>()?;
         bytes.try_into().ok().map(Self)
     }

@@ -83,6 +83,14 @@ impl Sshd {
         }
     }
 
+    /// Ends it; nothing listens afterwards.
+    pub fn halt(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
     /// Its port.
     #[must_use]
     pub fn port(&self) -> u16 {
@@ -123,10 +131,7 @@ impl Sshd {
 
 impl Drop for Sshd {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.halt();
         if self.made_run_sshd {
             let _ = fs::remove_dir("/run/sshd");
         }
