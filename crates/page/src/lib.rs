@@ -15,7 +15,6 @@ mod past;
 mod ratios;
 mod rounds;
 mod run;
-mod scale;
 mod searches;
 mod site;
 mod style;
@@ -26,6 +25,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod trials;
+
+use report::scale;
 
 pub use frame::Link;
 pub use run::{NoSuchChart, RunPage};

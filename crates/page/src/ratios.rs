@@ -7,6 +7,7 @@ use crate::scale::{Scale, extent};
 use crate::svg::{Anchor, Svg, fitted, width};
 use record::judged::{LevelView, RatioView, Relation, RunView};
 use record::quantity::ratios as shown;
+use report::{RatioPlot, RatioRow};
 
 /// The widest label, the right end of the scale, the height of a row, and the room above the rows, in pixels.
 const LABEL: f64 = 420.0;
@@ -14,17 +15,31 @@ const RIGHT: f64 = 680.0;
 const ROW: f64 = 22.0;
 const ABOVE: f64 = 10.0;
 
-/// A row: what is compared, by which metric, the ratio, and whether both differ.
+/// A row: what is compared, by which metric, the ratio, and what follows for the two.
 struct Compared {
     label: String,
     metric: String,
     ratio: Option<RatioView>,
-    relation: Relation,
+    they: String,
 }
 
 /// The figure of all ratios of a run; `None` if there are none.
 pub(crate) fn ratios(view: &RunView) -> Option<Figure> {
-    let rows = rows(view);
+    figure("Ratios", true, &rows(view))
+}
+
+/// The figure of a comparison.
+pub(crate) fn compared(plot: &RatioPlot) -> Option<Figure> {
+    let row = |row: &RatioRow| Compared {
+        label: row.label.clone(),
+        metric: row.metric.clone(),
+        ratio: Some(row.ratio),
+        they: row.said.clone(),
+    };
+    figure(plot.of, plot.is_paired, &plot.rows.iter().map(row).collect::<Vec<_>>())
+}
+
+fn figure(title: &str, is_paired: bool, rows: &[Compared]) -> Option<Figure> {
     let known = || rows.iter().filter_map(|row| row.ratio);
     known().next()?;
     let all = known().flat_map(|r| [Some(r.ratio), r.low, r.high]).flatten().chain([1.0]);
@@ -41,20 +56,21 @@ pub(crate) fn ratios(view: &RunView) -> Option<Figure> {
     axis::horizontal(&mut svg, &scale, (ABOVE, bottom), 5, &axis::title("ratio", "", &scale), axis::tick);
     svg.line("one", (scale.place(1.0), ABOVE), (scale.place(1.0), bottom));
     let mut y = ABOVE + ROW / 2.0;
-    for row in &rows {
+    for row in rows {
         self::row(&mut svg, row, &scale, y);
         y += ROW;
     }
     let confidence = known().next().map_or(0.95, |ratio| ratio.confidence);
     Some(Figure {
         name: "ratios".to_owned(),
-        title: "Ratios".to_owned(),
+        title: title.to_owned(),
         sentence: format!(
-            "Lines: {} interval of the ratio of geometric means, paired within rounds; at 1 both are equal.",
-            report::percent(confidence)
+            "Lines: {} interval of the ratio of geometric means{}; at 1 both are equal.",
+            report::percent(confidence),
+            if is_paired { ", paired within rounds" } else { "" }
         ),
         svg,
-        numbers: numbers(&rows),
+        numbers: numbers(rows),
     })
 }
 
@@ -63,7 +79,7 @@ fn rows(view: &RunView) -> Vec<Compared> {
         label: contrast.name.clone(),
         metric: contrast.metric.clone(),
         ratio: contrast.ratio,
-        relation: contrast.relation,
+        they: relation(contrast.relation),
     });
     let effects = view.effects.iter().flat_map(|effect| {
         let of = |(other, level): (Option<&str>, &LevelView)| {
@@ -75,7 +91,7 @@ fn rows(view: &RunView) -> Vec<Compared> {
                 label: format!("{}: {} / {}{at}", effect.factor, level.a, level.b),
                 metric: effect.metric.clone(),
                 ratio: level.ratio,
-                relation: level.relation,
+                they: relation(level.relation),
             }
         };
         let depends = effect
@@ -104,17 +120,21 @@ fn row(svg: &mut Svg, row: &Compared, scale: &Scale, y: f64) {
     svg.end();
 }
 
+fn relation(relation: Relation) -> String {
+    let words = match relation {
+        Relation::Apart => "differ",
+        Relation::NotApart => "aren't shown to differ",
+        Relation::Nothing => "can't be compared",
+    };
+    words.to_owned()
+}
+
 fn numbers(rows: &[Compared]) -> Numbers {
     let mut numbers = Numbers::new(&["compared", "metric", "ratio", "low", "high", "rounds", "they"]);
     let row = |row: &Compared| {
-        let relation = match row.relation {
-            Relation::Apart => "differ",
-            Relation::NotApart => "aren't shown to differ",
-            Relation::Nothing => "can't be compared",
-        };
         let mut entries = vec![Entry::Text(row.label.clone()), Entry::Text(row.metric.clone())];
         entries.extend(ratio_entries(row.ratio));
-        entries.push(relation.into());
+        entries.push(row.they.as_str().into());
         entries
     };
     numbers.rows = rows.iter().map(row).collect();

@@ -57,15 +57,14 @@ impl RunPage<'_> {
         let names = report::names(self.view);
         let (first, others) = self.plots();
         let (top, rest) = self.blocks();
-        let sweeps =
-            sweeps(self.view).into_iter().chain(ratios(self.view)).chain(searches(self.view, &names));
+        let more = others.into_iter().chain(self.of_run(&names)).collect();
         let body = html! {
             @if let Some(Block::Title(text, under)) = self.document.blocks.first() { (title(text, under)) }
             @for answer in self.answers() { (block(answer)) }
             @for figure in &first { (figure.markup()) }
             @for part in &top { (block(part)) }
             @for part in rest.iter().filter(|block| !is_note(block)) { (block(part)) }
-            (figures("More pictures", others.into_iter().chain(sweeps).collect()))
+            (figures("More pictures", more))
             (self.cells(&names))
             @for part in rest.iter().filter(|block| is_note(block)) { (block(part)) }
             (self.again())
@@ -93,22 +92,23 @@ impl RunPage<'_> {
         let names = report::names(self.view);
         let (mut all, others) = self.plots();
         all.extend(others);
-        all.extend(sweeps(self.view));
-        all.extend(ratios(self.view));
-        all.extend(searches(self.view, &names));
+        all.extend(self.of_run(&names));
         all.extend(self.parts(&names).iter().flat_map(CellPart::figures));
         all
     }
 
+    /// The figures of the whole run but the dot plots.
+    fn of_run(&self, names: &BTreeMap<CellId, String>) -> Vec<Figure> {
+        let all = sweeps(self.view).into_iter().chain(ratios(self.view));
+        all.chain(searches(self.view, names)).collect()
+    }
+
     /// The dot plots: those that the answer is about, or else the first one; and the others.
     fn plots(&self) -> (Vec<Figure>, Vec<Figure>) {
-        let answered = |plot: &DotPlot| plot.rows.iter().any(|row| row.place.is_some());
-        let any = self.dot_plots().any(answered);
         let (mut first, mut others) = (Vec::new(), Vec::new());
         for (plot, place) in self.dot_plots().zip(1..) {
             let figure = dots(format!("dots-{place}"), plot);
-            let leads = if any { answered(plot) } else { place == 1 };
-            if leads { first.push(figure) } else { others.push(figure) }
+            if plot.leads { first.push(figure) } else { others.push(figure) }
         }
         (first, others)
     }
