@@ -38,6 +38,9 @@ pub(crate) fn dots(name: String, plot: &DotPlot) -> Figure {
         self::row(&mut svg, row, &columns, y);
     }
     bracket(&mut svg, plot, &columns);
+    if let Some(by) = expected_by(plot) {
+        svg.text("unit", (0.0, height + 29.0), Anchor::Start, &format!("◇ expected by {by}"));
+    }
     Figure {
         name,
         title: format!("{} of {}", plot.metric, plot.workload),
@@ -217,16 +220,19 @@ fn sentence(plot: &DotPlot) -> String {
             ratio.n
         )
     });
+    let expected = expected_by(plot).map(|by| format!(" Open diamonds: what {by} expects."));
+    left + &right.unwrap_or_default() + &expected.unwrap_or_default()
+}
+
+/// Who expects figures of a plot; `None`: nobody does.
+fn expected_by(plot: &DotPlot) -> Option<&'static str> {
     let by = |by: ExpectedBy| plot.rows.iter().filter_map(|row| row.expected).any(|e| e.by == by);
-    let expected = match (by(ExpectedBy::Experiment), by(ExpectedBy::Model)) {
-        (false, false) => "",
-        (true, false) => " Open diamonds: what the experiment expects.",
-        (false, true) => " Open diamonds: what the model of the stack expects.",
-        (true, true) => {
-            " Open diamonds: what the experiment expects, or else the model of the stack; the table says which."
-        }
-    };
-    left + &right.unwrap_or_default() + expected
+    match (by(ExpectedBy::Experiment), by(ExpectedBy::Model)) {
+        (false, false) => None,
+        (true, false) => Some("the experiment"),
+        (false, true) => Some("the model"),
+        (true, true) => Some("the experiment or the model"),
+    }
 }
 
 fn numbers(plot: &DotPlot) -> Numbers {

@@ -2,6 +2,7 @@
 //! judged run; this crate only draws and lays out, and can't judge: it doesn't import `verdict`.
 
 mod axis;
+mod bonnie;
 mod bytes;
 mod cells;
 mod curves;

@@ -1,5 +1,6 @@
 //! The page of one run.
 
+use crate::bonnie::bonnie;
 use crate::cells::CellPart;
 use crate::document::{block, title};
 use crate::dots::dots;
@@ -99,7 +100,7 @@ impl RunPage<'_> {
 
     /// The figures of the whole run but the dot plots.
     fn of_run(&self, names: &BTreeMap<CellId, String>) -> Vec<Figure> {
-        let all = sweeps(self.view).into_iter().chain(ratios(self.view));
+        let all = sweeps(self.view).into_iter().chain(bonnie(self.view)).chain(ratios(self.view));
         all.chain(searches(self.view, names)).collect()
     }
 

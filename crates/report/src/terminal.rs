@@ -250,6 +250,29 @@ mod tests {
     }
 
     #[test]
+    fn each_cell_that_climbs_has_its_rounds_drawn() {
+        let mut view = testing::striped();
+        for (place, values) in [(0, [50.0, 190.0, 308.0]), (2, [300.0, 250.0, 90.0])] {
+            view.cells[place].metrics.get_mut("iops").unwrap().values = values.to_vec();
+            let id = view.cells[place].id.0.clone();
+            view.findings.push(testing::finding(
+                &id,
+                Claim::Trend,
+                Severity::Caveat,
+                "It climbs by 3.",
+                "Wait.",
+            ));
+        }
+        for text in [page(&view, 120), list(&view)] {
+            assert!(text.contains("btrfs-raid0-1/randread-16k: rounds ▁▅█ 50 to 308 IOPS"), "{text}");
+            assert!(text.contains("btrfs-raid0-3/randread-16k: rounds █▆▁ 90 to 300 IOPS"), "{text}");
+        }
+        view.findings.truncate(1);
+        let one = page(&view, 120);
+        assert!(one.contains("    rounds ▁▅█ 50 to 308 IOPS"), "one cell needs no name: {one}");
+    }
+
+    #[test]
     fn a_number_that_is_no_storage_figure_is_struck_out_at_any_width() {
         for width in [20, 60, 80, 120, 200] {
             let text = testing::page(&testing::trap(), width);

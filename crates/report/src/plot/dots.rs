@@ -1,8 +1,10 @@
 //! A dot plot in characters.
 
-use super::{Plot, Row, label, lines};
+use super::lines::{Plot, lines};
+use super::row::{Row, label};
 use crate::document::{DotPlot, DotRow, ExpectedBy, Place};
 use crate::number::{percent, scale};
+use record::printable::one_line;
 
 /// Draws a dot plot in lines of at most `width` columns; `None` without room.
 pub(crate) fn dots(plot: &DotPlot, width: usize) -> Option<Vec<String>> {
@@ -10,7 +12,7 @@ pub(crate) fn dots(plot: &DotPlot, width: usize) -> Option<Vec<String>> {
     let of = if unit.unit.is_empty() { String::new() } else { format!(", {}", unit.unit) };
     let is_placed = plot.rows.iter().any(|row| row.place.is_some());
     let drawn = Plot {
-        title: format!("{} of {}{of}", plot.metric.replace('_', " "), super::one_line(&plot.workload)),
+        title: format!("{} of {}{of}", plot.metric.replace('_', " "), one_line(&plot.workload)),
         interval: format!("{} interval", percent(plot.confidence)),
         rows: plot.rows.iter().map(|one| row(one, &plot.workload)).collect(),
         beside: if is_placed { "best / this one" } else { "" },

@@ -1,6 +1,6 @@
 //! The marks of a row.
 
-use super::{Row, column};
+use super::row::{Row, column};
 use crate::scale::Scale;
 
 const MEAN: char = '●';

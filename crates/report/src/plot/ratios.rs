@@ -1,6 +1,7 @@
 //! Ratios in characters.
 
-use super::{Plot, Row, label, lines};
+use super::lines::{Plot, lines};
+use super::row::{Row, label};
 use crate::document::{RatioPlot, RatioRow};
 use crate::number::percent;
 
