@@ -111,7 +111,7 @@ pub(crate) fn ask(question: &str) -> Option<String> {
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
     let columns = size.map(|s| usize::from(s.ws_col)).filter(|&columns| columns > 0);
-    columns.unwrap_or(WIDTH).clamp(60, 200)
+    columns.unwrap_or(WIDTH).clamp(40, 200)
 }
 
 /// The number of columns of standard error; `None` if it is no terminal.

@@ -27,7 +27,8 @@ pub(crate) fn horizontal(
     svg.end();
 }
 
-/// A vertical axis at the left of a picture that reaches from `left` to `right`, with about `most` ticks. The title stands above it.
+/// A vertical axis at the left of a picture that reaches from `left` to `right`, with about `most` ticks. The title, if
+/// there is one, stands above it.
 pub(crate) fn vertical(
     svg: &mut Svg,
     scale: &Scale,
@@ -41,7 +42,9 @@ pub(crate) fn vertical(
         scale.ticks(most).into_iter().map(|tick| (scale.place(tick), tick)).collect();
     levels(svg, &ticks, (left, right), shown);
     let (bottom, top) = scale.range();
-    svg.text("unit", (left, bottom.min(top) - 8.0), Anchor::Start, title);
+    if !title.is_empty() {
+        svg.text("unit", (left, bottom.min(top) - 8.0), Anchor::Start, title);
+    }
     svg.end();
 }
 

@@ -1,5 +1,6 @@
 //! The blocks of a document as HTML.
 
+use crate::ratios::compared;
 use maud::{Markup, html};
 use record::printable::one_line;
 use report::{
@@ -10,6 +11,7 @@ use report::{
 pub(crate) fn block(block: &Block) -> Markup {
     match block {
         Block::Title(..) | Block::DotPlot(_) | Block::Scatter(_) => html! {},
+        Block::Ratios(plot) => compared(plot).map_or_else(Markup::default, |figure| figure.markup()),
         Block::Answer(items) => html! { ul class="answer" { @for item in items { li { (words(item)) } } } },
         Block::Heading(heading) => self::heading(heading),
         Block::Paragraphs(all) => paragraphs(all),
@@ -77,7 +79,7 @@ fn of_tone(tone: Tone) -> &'static str {
 }
 
 fn caveat(caveat: &Caveat) -> Markup {
-    let course = caveat.course.as_ref().and_then(report::sparkline);
+    let courses = report::sparklines(&caveat.courses).join("; ");
     let said = caveat.text.trim_end();
     let stop = if said.ends_with(['.', '!', '?']) { "" } else { "." };
     html! {
@@ -86,7 +88,7 @@ fn caveat(caveat: &Caveat) -> Markup {
             ": "
             @if let Some(cell) = &caveat.example { (one_line(cell)) ": " }
             (one_line(said)) (stop)
-            @if let Some(course) = course { " (" (one_line(&course)) ".)" }
+            @if !courses.is_empty() { " (" (one_line(&courses)) ".)" }
             @if let Some(cells) = &caveat.cells { " In " (one_line(cells)) "." }
             " "
             em { (one_line(&caveat.remedy)) }

@@ -3,10 +3,9 @@
 use crate::axis;
 use crate::figure::{Entry, Figure, Numbers};
 use crate::scale::{Scale, extent};
-use crate::svg::{Anchor, Svg, fitted, width};
+use crate::svg::{Anchor, Svg, fitted, number, width};
 use record::judged::RatioView;
-use record::quantity::ratios;
-use report::{DotPlot, DotRow, Place};
+use report::{DotPlot, DotRow, Expected, ExpectedBy, Place, ratio_scale};
 
 /// The height of a row, and the room above the rows, in pixels.
 const ROW: f64 = 24.0;
@@ -18,8 +17,6 @@ const LABEL: f64 = 230.0;
 const RATIO: f64 = 150.0;
 /// The room between the scale of the ratios and their texts, with the bracket.
 const GAP: f64 = 12.0;
-/// From this ratio between the highest and the lowest value on, the scale is logarithmic.
-const WIDE: f64 = 30.0;
 
 /// The columns of a picture.
 struct Columns {
@@ -41,6 +38,9 @@ pub(crate) fn dots(name: String, plot: &DotPlot) -> Figure {
         self::row(&mut svg, row, &columns, y);
     }
     bracket(&mut svg, plot, &columns);
+    if let Some(by) = expected_by(plot) {
+        svg.text("unit", (0.0, height + 29.0), Anchor::Start, &format!("◇ expected by {by}"));
+    }
     Figure {
         name,
         title: format!("{} of {}", plot.metric, plot.workload),
@@ -66,28 +66,9 @@ fn columns(plot: &DotPlot) -> Columns {
     let left = (said + 22.0).min(right - 120.0);
     Columns {
         said,
-        values: values(plot, (left, right)),
-        ratios: ratios.then(|| ratio_scale(plot, (end - RATIO, end))),
+        values: plot.scale((left, right), most_ticks((left, right))),
+        ratios: ratios.then(|| ratio_scale(plot.rows.iter().filter_map(ratio), (end - RATIO, end))),
     }
-}
-
-/// The scale of the values: that of the storage figures, so that a number that is none doesn't press them together.
-fn values(plot: &DotPlot, range: (f64, f64)) -> Scale {
-    let all = |rows: &[&DotRow]| {
-        let ends =
-            |row: &DotRow| [row.low, row.high, Some(row.estimate)].into_iter().flatten().collect::<Vec<_>>();
-        extent(
-            rows.iter().flat_map(|row| row.trials.iter().map(|t| t.1).chain(ends(row)).collect::<Vec<_>>()),
-        )
-    };
-    let good: Vec<&DotRow> = plot.rows.iter().filter(|row| row.void.is_none()).collect();
-    let domain = all(&good).or_else(|| all(&plot.rows.iter().collect::<Vec<_>>())).unwrap_or((0.0, 1.0));
-    if domain.0 > 0.0 && domain.1 / domain.0 > WIDE {
-        return Scale::log(domain, range).round(most_ticks(range));
-    }
-    // A scale from 0 shows how large a difference is, unless that hides it.
-    let low = if domain.0 < domain.1 * 0.6 { 0.0 } else { domain.0 };
-    Scale::linear((low, domain.1), range).round(most_ticks(range))
 }
 
 /// As many ticks as there is room for their numbers.
@@ -96,23 +77,8 @@ fn most_ticks((left, right): (f64, f64)) -> usize {
     ((right - left) / 60.0).clamp(2.0, 5.0) as usize
 }
 
-fn ratio_scale(plot: &DotPlot, range: (f64, f64)) -> Scale {
-    let of = |row: &DotRow| ratio(row).map(|r| [Some(r.ratio), r.low, r.high]);
-    let all = plot.rows.iter().filter_map(of).flatten().flatten();
-    let (low, high) = extent(all.chain([1.0])).unwrap_or((1.0, 1.0));
-    let margin = ((high - low) * 0.08).max(0.01);
-    if low > 0.0 && high / low > WIDE {
-        Scale::log((low, high), range).round(3)
-    } else {
-        Scale::linear((low - margin, high + margin), range)
-    }
-}
-
 fn ratio(row: &DotRow) -> Option<RatioView> {
-    match row.place {
-        Some(Place::Tied(ratio) | Place::Behind(ratio)) => ratio,
-        _ => None,
-    }
+    row.place.and_then(Place::ratio)
 }
 
 fn axes(svg: &mut Svg, plot: &DotPlot, columns: &Columns, height: f64) {
@@ -144,13 +110,18 @@ fn row(svg: &mut Svg, row: &DotRow, columns: &Columns, y: f64) {
     let said = if row.void.is_some() { "said struck" } else { "said" };
     svg.text(said, (columns.said, y + 4.0), Anchor::End, &row.shown);
     let scale = &columns.values;
+    let (least, most) = scale.domain();
     if let (Some(low), Some(high)) = (row.low, row.high)
-        && scale.holds(low)
-        && scale.holds(high)
+        && high >= least
+        && low <= most
     {
-        svg.line("interval", (scale.place(low), y), (scale.place(high), y));
+        // A rate is never below 0, where an interval of few rounds may begin.
+        svg.line("interval", (scale.place(low.max(least)), y), (scale.place(high.min(most)), y));
     }
     trials(svg, row, scale, y);
+    if let Some(expected) = row.expected {
+        diamond(svg, expected.value, scale, y);
+    }
     if scale.holds(row.estimate) {
         svg.circle("mean", (scale.place(row.estimate), y), 4.0);
     } else {
@@ -182,6 +153,21 @@ fn trials(svg: &mut Svg, row: &DotRow, scale: &Scale, y: f64) {
     svg.dots("trials", shown.map(place_of));
 }
 
+/// The mark of an expected value: an open diamond; an arrow if the value lies beyond the scale.
+fn diamond(svg: &mut Svg, value: f64, scale: &Scale, y: f64) {
+    let (left, right) = scale.range();
+    match scale.domain() {
+        (low, _) if value < low => svg.text("expected-at", (left, y + 4.0), Anchor::Start, "← ◇"),
+        (_, high) if value > high => svg.text("expected-at", (right, y + 4.0), Anchor::End, "◇ →"),
+        _ => {
+            let x = scale.place(value);
+            let [left, right, top, bottom] = [x - 7.0, x + 7.0, y - 7.0, y + 7.0].map(number);
+            let [x, y] = [x, y].map(number);
+            svg.path("expected", &format!("M{x} {top}L{right} {y}L{x} {bottom}L{left} {y}Z"));
+        }
+    }
+}
+
 fn ratios_of(svg: &mut Svg, row: &DotRow, scale: &Scale, y: f64) {
     let at = scale.range().1 + GAP;
     if let Some(ratio) = ratio(row) {
@@ -193,23 +179,9 @@ fn ratios_of(svg: &mut Svg, row: &DotRow, scale: &Scale, y: f64) {
     svg.text("said", (at, y + 4.0), Anchor::Start, &place_words(row));
 }
 
-/// The place in words, beside the ratio: ties are never shown by colour alone.
+/// The place in words, beside the ratio.
 fn place_words(row: &DotRow) -> String {
-    let said = |ratio: Option<RatioView>| match ratio {
-        None => "?".to_owned(),
-        Some(RatioView { ratio, low: Some(low), high: Some(high), .. }) => {
-            let [ratio, low, high] = ratios([ratio, low, high]);
-            format!("{ratio}x ({low} to {high})")
-        }
-        Some(RatioView { ratio, .. }) => format!("{}x ± ?", ratios([ratio])[0]),
-    };
-    match row.place {
-        Some(Place::Best) => "best".to_owned(),
-        Some(Place::Tied(None)) => "tied".to_owned(),
-        Some(Place::Tied(ratio)) => format!("tied, {}", said(ratio)),
-        Some(Place::Behind(ratio)) => said(ratio),
-        None => String::new(),
-    }
+    row.place.map_or_else(String::new, Place::words)
 }
 
 /// A bracket over the best cell and the cells that tie with it; nothing without a tie.
@@ -250,7 +222,19 @@ fn sentence(plot: &DotPlot) -> String {
             ratio.n
         )
     });
-    left + &right.unwrap_or_default()
+    let expected = expected_by(plot).map(|by| format!(" Open diamonds: what {by} expects."));
+    left + &right.unwrap_or_default() + &expected.unwrap_or_default()
+}
+
+/// Who expects figures of a plot; `None`: nobody does.
+fn expected_by(plot: &DotPlot) -> Option<&'static str> {
+    let by = |by: ExpectedBy| plot.rows.iter().filter_map(|row| row.expected).any(|e| e.by == by);
+    match (by(ExpectedBy::Experiment), by(ExpectedBy::Model)) {
+        (false, false) => None,
+        (true, false) => Some("the experiment"),
+        (false, true) => Some("the model"),
+        (true, true) => Some("the experiment or the model"),
+    }
 }
 
 fn numbers(plot: &DotPlot) -> Numbers {
@@ -267,6 +251,10 @@ fn numbers(plot: &DotPlot) -> Numbers {
     if with_ratio {
         columns.extend(["place", "best / this one", "low", "high", "rounds"].map(str::to_owned));
     }
+    let with_expected = plot.rows.iter().any(|row| row.expected.is_some());
+    if with_expected {
+        columns.extend([unit("expected"), "by".to_owned()]);
+    }
     let row = |row: &DotRow| {
         let mut entries = vec![
             Entry::Text(row.label.clone()),
@@ -280,9 +268,21 @@ fn numbers(plot: &DotPlot) -> Numbers {
             entries.push(place_name(row).into());
             entries.extend(ratio_entries(ratio(row)));
         }
+        if with_expected {
+            entries.extend(expected_entries(row.expected));
+        }
         entries
     };
     Numbers { columns, rows: plot.rows.iter().map(row).collect() }
+}
+
+/// An expected value and who expects it; an empty text in each place where nothing is expected.
+fn expected_entries(expected: Option<Expected>) -> [Entry; 2] {
+    let by = |by: ExpectedBy| match by {
+        ExpectedBy::Experiment => "the experiment",
+        ExpectedBy::Model => "the model",
+    };
+    expected.map_or_else(|| ["", ""].map(Entry::from), |e| [Entry::Number(e.value), by(e.by).into()])
 }
 
 fn place_name(row: &DotRow) -> &'static str {

@@ -181,6 +181,8 @@ fn about(plot: &DotPlot) -> DotPlot {
         unit: plot.unit.clone(),
         confidence: plot.confidence,
         rows: Vec::new(),
+        leads: plot.leads,
+        in_text: plot.in_text,
     }
 }
 

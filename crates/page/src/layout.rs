@@ -16,9 +16,7 @@ pub(crate) type Placed<'a> = Vec<(usize, &'a DotPlot)>;
 
 /// The dot plots: those that the answer is about, or else the first one; and the others.
 pub(crate) fn plots(document: &Document) -> (Placed<'_>, Placed<'_>) {
-    let answered = |plot: &DotPlot| plot.rows.iter().any(|row| row.place.is_some());
-    let any = dot_plots(document).any(answered);
-    (1..).zip(dot_plots(document)).partition(|(place, plot)| if any { answered(plot) } else { *place == 1 })
+    (1..).zip(dot_plots(document)).partition(|(_, plot)| plot.leads)
 }
 
 /// The blocks that belong on the first screen (caveats and expectations with their headings), and all others.

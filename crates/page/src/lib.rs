@@ -2,6 +2,7 @@
 //! judged run; this crate only draws and lays out, and can't judge: it doesn't import `verdict`.
 
 mod axis;
+mod bonnie;
 mod bytes;
 mod cells;
 mod curves;
@@ -20,7 +21,6 @@ mod past;
 mod ratios;
 mod rounds;
 mod run;
-mod scale;
 mod searches;
 mod site;
 mod style;
@@ -32,6 +32,8 @@ mod testing;
 mod tests;
 mod tracks;
 mod trials;
+
+use report::scale;
 
 pub use folder::{FolderPart, MOST_CELLS, OVERVIEW, RunFolder};
 pub use frame::Link;

@@ -61,7 +61,8 @@ fn figure(
         label: format!("{} / {}", named(&pair.a, names), named(&pair.b, names)),
         metric: pair.metric.clone(),
         ratio: pair.ratio,
-        relation: pair.relation,
+        they: ratios::relation(pair.relation),
+        is_tied: pair.relation == Relation::NotApart,
     };
     let rows: Vec<Compared> = pairs.comparisons.iter().map(row).collect();
     let confidence = rows.iter().find_map(|row| row.ratio).map_or(0.95, |ratio| ratio.confidence);

@@ -7,6 +7,7 @@ use crate::scale::{Scale, extent};
 use crate::svg::{Anchor, Svg, fitted, width};
 use record::judged::{LevelView, RatioView, Relation, RunView};
 use record::quantity::ratios as shown;
+use report::{RatioPlot, RatioRow};
 
 /// The widest label, the right end of the scale, the height of a row, and the room above the rows, in pixels.
 const LABEL: f64 = 420.0;
@@ -14,28 +15,51 @@ const RIGHT: f64 = 680.0;
 const ROW: f64 = 22.0;
 const ABOVE: f64 = 10.0;
 
-/// A row: what is compared, by which metric, the ratio, and whether both differ.
+/// A row: what is compared, by which metric, the ratio, and what follows for the two.
 pub(crate) struct Compared {
     pub(crate) label: String,
     pub(crate) metric: String,
     pub(crate) ratio: Option<RatioView>,
-    pub(crate) relation: Relation,
+    pub(crate) they: String,
+    /// Whether no difference is shown.
+    pub(crate) is_tied: bool,
 }
 
 /// The figure of all ratios of a run; `None` if there are none.
 pub(crate) fn ratios(view: &RunView) -> Option<Figure> {
     let rows = rows(view);
+    let marks = "paired within rounds; at 1 both are equal; ≈ means that no difference is shown";
+    figure("Ratios", marks, &rows)
+}
+
+/// The figure of a comparison.
+pub(crate) fn compared(plot: &RatioPlot) -> Option<Figure> {
+    let row = |row: &RatioRow| Compared {
+        label: row.label.clone(),
+        metric: row.metric.clone(),
+        ratio: Some(row.ratio),
+        they: row.said.clone(),
+        is_tied: false,
+    };
+    let marks = if plot.is_paired {
+        "paired within rounds; at 1 both are equal"
+    } else {
+        "unpaired; at 1 both are equal"
+    };
+    figure(plot.of, marks, &plot.rows.iter().map(row).collect::<Vec<_>>())
+}
+
+fn figure(title: &str, marks: &str, rows: &[Compared]) -> Option<Figure> {
     let confidence = rows.iter().find_map(|row| row.ratio).map_or(0.95, |ratio| ratio.confidence);
     Some(Figure {
         name: "ratios".to_owned(),
-        title: "Ratios".to_owned(),
+        title: title.to_owned(),
         sentence: format!(
-            "Lines: {} interval of the ratio of geometric means, paired within rounds; at 1 both are equal; ≈ means that no \
-             difference is shown.",
+            "Lines: {} interval of the ratio of geometric means, {marks}.",
             report::percent(confidence)
         ),
-        svg: drawn(&rows)?,
-        numbers: numbers(&rows),
+        svg: drawn(rows)?,
+        numbers: numbers(rows),
     })
 }
 
@@ -69,7 +93,8 @@ fn rows(view: &RunView) -> Vec<Compared> {
         label: contrast.name.clone(),
         metric: contrast.metric.clone(),
         ratio: contrast.ratio,
-        relation: contrast.relation,
+        they: relation(contrast.relation),
+        is_tied: contrast.relation == Relation::NotApart,
     });
     let effects = view.effects.iter().flat_map(|effect| {
         let of = |(other, level): (Option<&str>, &LevelView)| {
@@ -81,7 +106,8 @@ fn rows(view: &RunView) -> Vec<Compared> {
                 label: format!("{}: {} / {}{at}", effect.factor, level.a, level.b),
                 metric: effect.metric.clone(),
                 ratio: level.ratio,
-                relation: level.relation,
+                they: relation(level.relation),
+                is_tied: level.relation == Relation::NotApart,
             }
         };
         let depends = effect
@@ -106,25 +132,30 @@ fn row(svg: &mut Svg, row: &Compared, scale: &Scale, y: f64) {
         }
         svg.circle("mean ratio", (scale.place(ratio.ratio), y), 3.5);
     }
-    if row.relation == Relation::NotApart {
+    if row.is_tied {
         said.insert_str(0, "≈ ");
     }
     svg.text("said", (RIGHT + 10.0, y + 4.0), Anchor::Start, &said);
     svg.end();
 }
 
+/// What follows for two cells.
+pub(crate) fn relation(relation: Relation) -> String {
+    let words = match relation {
+        Relation::Apart => "differ",
+        Relation::NotApart => "aren't shown to differ",
+        Relation::Nothing => "can't be compared",
+    };
+    words.to_owned()
+}
+
 /// The same numbers as a table.
 pub(crate) fn numbers(rows: &[Compared]) -> Numbers {
     let mut numbers = Numbers::new(&["compared", "metric", "ratio", "low", "high", "rounds", "they"]);
     let row = |row: &Compared| {
-        let relation = match row.relation {
-            Relation::Apart => "differ",
-            Relation::NotApart => "aren't shown to differ",
-            Relation::Nothing => "can't be compared",
-        };
         let mut entries = vec![Entry::Text(row.label.clone()), Entry::Text(row.metric.clone())];
         entries.extend(ratio_entries(row.ratio));
-        entries.push(relation.into());
+        entries.push(row.they.as_str().into());
         entries
     };
     numbers.rows = rows.iter().map(row).collect();

@@ -1,5 +1,6 @@
 //! The page of one run.
 
+use crate::bonnie::bonnie;
 use crate::cells::{self, CellPart};
 use crate::document::{block, title};
 use crate::dots::dots;
@@ -130,7 +131,12 @@ impl RunPage<'_> {
         let names = lookup.names();
         let pairs = self.pairs.iter().zip(1..).filter_map(|(pairs, place)| of_pairs(place, pairs, names));
         let searches = limits(self.view).into_iter().filter_map(|limited| of_limit(&limited, names));
-        pairs.chain(sweeps(self.view)).chain(ratios(self.view)).chain(searches).collect()
+        pairs
+            .chain(sweeps(self.view))
+            .chain(bonnie(self.view))
+            .chain(ratios(self.view))
+            .chain(searches)
+            .collect()
     }
 
     /// The dot plots: those for the first screen, and the others.

@@ -135,9 +135,9 @@ impl Svg {
         self.written("", label, "")
     }
 
-    /// The picture as a file of its own, with this style sheet.
+    /// The picture as a file of its own, with this style sheet and its own background.
     pub(crate) fn file(&self, label: &str, style: &str) -> String {
-        let style = format!("<style>{style}</style>");
+        let style = format!(r#"<style>{style}</style><rect class="background" width="100%" height="100%"/>"#);
         self.written(r#" xmlns="http://www.w3.org/2000/svg""#, label, &style) + "\n"
     }
 

@@ -158,6 +158,48 @@ fn each_mark_of_a_dot_plot_stands_at_its_figure() {
 }
 
 #[test]
+fn a_diamond_stands_at_what_is_expected_and_the_legend_says_of_whom() {
+    let mut made = made("randread");
+    made.view.cells[1].model = Some(record::judged::ModelView {
+        of: "iops".to_owned(),
+        expected: 160.0,
+        at_least: 160.0,
+        at_most: 160.0,
+        from: record::judged::ModelSource::Provisioned,
+        device_ios_per_request: None,
+        ratio: None,
+        steps: Vec::new(),
+        reason: None,
+    });
+    let page = xml(&made.html());
+    let page = parsed(&page);
+    let plot = figure(&page, "dots-1");
+    let axis = classed(plot, "axis").next().unwrap();
+    let drawn: Vec<Node<'_, '_>> = classed(plot, "expected").collect();
+    assert_eq!(drawn.len(), 2, "nothing is expected of the third cell");
+    for (mark, value) in drawn.iter().zip([80.0, 160.0]) {
+        let x = mark.attribute("d").unwrap()[1..].split(' ').next().unwrap();
+        stands_at(axis, x.parse().unwrap(), value);
+    }
+    assert!(
+        text(plot).contains("Open diamonds: what the experiment or the model expects."),
+        "{}",
+        text(plot)
+    );
+    let svg = elements(plot, "svg").next().unwrap();
+    assert!(text(svg).contains("◇ expected by the experiment or the model"), "a picture alone says it, too");
+    let svg = elements(plot, "svg").next().unwrap();
+    assert!(text(svg).contains("◇ expected by the experiment or the model"), "a picture alone says it, too");
+    let rows = rows(plot);
+    assert!(close(&rows[0][11], 80.0) && rows[0][12] == "the experiment", "{rows:?}");
+    assert!(close(&rows[1][11], 160.0) && rows[1][12] == "the model", "{rows:?}");
+    assert_eq!(rows[2][11..], ["", ""]);
+    made.view.expectations[0].expected = 5000.0;
+    let page = xml(&made.html());
+    assert!(page.contains("◇ →"), "a value far away doesn't press the others together");
+}
+
+#[test]
 fn ties_have_a_word_and_a_bracket() {
     let page = xml(&made("randread").html());
     let page = parsed(&page);

@@ -1,7 +1,7 @@
 //! Caveats in words; a finding that many cells share is printed once.
 
-use crate::course::course;
-use crate::document::{Caveat, Tone};
+use crate::course::{ROUNDS, course};
+use crate::document::{Caveat, Series, Tone};
 use crate::index::Index;
 use crate::measured::{NOT_STORAGE, WRONG_CONTENT};
 use record::finding::{Claim, Finding, Severity};
@@ -21,12 +21,25 @@ pub(crate) fn caveats(index: &Index<'_>) -> Vec<Caveat> {
             title: title(finding),
             example: (group.len() > 1).then(|| index.name(&finding.cell)),
             text: finding.text.clone(),
-            course: course(finding, index.cell(&finding.cell)),
+            courses: courses(index, finding, &group),
             cells: (index.view.cells.len() > 1).then(|| names(index, &group)),
             remedy: finding.remedy.clone(),
         }
     };
     groups(&index.view.findings).into_iter().map(caveat).collect()
+}
+
+/// The series of each cell of a group over its rounds; of a trial's tenths that of the finding in the text alone.
+fn courses(index: &Index<'_>, told: &Finding, group: &[&Finding]) -> Vec<(Option<String>, Series)> {
+    let of = |finding: &Finding| course(finding, index.cell(&finding.cell));
+    let over_rounds = of(told).is_some_and(|series| series.of == ROUNDS);
+    match over_rounds && group.len() > 1 {
+        true => {
+            let named = |f: &&Finding| Some((Some(index.name(&f.cell)), of(f)?));
+            group.iter().take(NAMED).filter_map(named).collect()
+        }
+        false => of(told).map(|series| (None, series)).into_iter().collect(),
+    }
 }
 
 fn label(finding: &Finding) -> (&'static str, Tone) {

@@ -1,6 +1,8 @@
 //! The document of a comparison of cells.
 
-use crate::document::{Block, Cell, Column, Document, Level, Paragraph, Style, Table, Tone, Words};
+use crate::document::{
+    Block, Cell, Column, Document, Level, Paragraph, RatioPlot, RatioRow, Style, Table, Tone, Words,
+};
 use crate::number;
 use record::comparison::{CellName, Comparison, ComparisonLine, Difference, Gate, Passage};
 use record::finding::Severity;
@@ -17,6 +19,7 @@ pub fn comparison(view: &Comparison) -> Document {
         document.paragraphs(vec!["Nothing could be compared.".into()]);
     } else {
         document.paragraphs(layout.in_common(view).map(Paragraph::from).into_iter().collect());
+        document.blocks.extend(layout.plot(view).map(Block::Ratios));
         document.blocks.push(Block::Table(table(view, &layout)));
     }
     document.paragraphs(view.gate.iter().map(verdict).collect());
@@ -83,9 +86,38 @@ impl Layout {
         Some([workload, metric].into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 
+    /// What is over what.
+    fn ratio(&self) -> &'static str {
+        if self.runs { "after / before" } else { "A / B" }
+    }
+
+    /// The ratios as a plot; `None` with fewer than two, and for a gate, which somebody reads in a log.
+    fn plot(&self, view: &Comparison) -> Option<RatioPlot> {
+        let row = |line: &ComparisonLine| {
+            let (said, _) = standing(line);
+            Some(RatioRow { label: self.label(line), metric: line.metric.clone(), ratio: line.ratio?, said })
+        };
+        let rows: Vec<RatioRow> = view.lines.iter().filter_map(row).collect();
+        (rows.len() > 1 && view.gate.is_none()).then(|| RatioPlot {
+            of: self.ratio(),
+            confidence: view.confidence,
+            is_paired: view.paired,
+            rows,
+        })
+    }
+
+    /// What a row compares: the parts in which the rows differ.
+    fn label(&self, line: &ComparisonLine) -> String {
+        let workload = self.workload.then(|| line.a.workload.clone());
+        let other = (!self.runs).then(|| format!("/ {}", self.stack(&line.b)));
+        let metric = self.metric.then(|| line.metric.replace('_', " "));
+        let parts = [workload, Some(self.stack(&line.a)), other, metric];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
     fn columns(&self) -> Vec<Column> {
         let (above, below) = if self.runs { ("after", "before") } else { ("A", "B") };
-        let ratio = if self.runs { "after / before" } else { "A / B" };
+        let ratio = self.ratio();
         [
             (self.workload, Column::words("workload").once(Level::Group)),
             (self.runs, Column::words("stack")),
@@ -360,6 +392,17 @@ pub(crate) mod tests {
     fn two_runs_at_80_and_120() {
         insta::assert_snapshot!("gate_80", page(&gated(), 80));
         insta::assert_snapshot!("gate_120", page(&gated(), 120));
+    }
+
+    #[test]
+    fn a_comparison_has_a_plot_of_its_ratios_and_a_gate_has_none() {
+        let mut compared = gated();
+        compared.gate = None;
+        let text = page(&compared, 80);
+        let plot = text.find("after / before: ● ratio").unwrap();
+        assert!(plot < text.find("before   after").unwrap(), "{text}");
+        assert!(markdown(&comparison(&compared)).contains("```text\nafter / before: ● ratio"));
+        assert!(!page(&gated(), 80).contains('●'));
     }
 
     #[test]

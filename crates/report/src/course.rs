@@ -5,11 +5,16 @@ use record::finding::{Claim, Finding};
 use record::judged::CellView;
 use record::metric::LARGE_BLOCK;
 
+/// What a series over the rounds has a value of.
+pub(crate) const ROUNDS: &str = "rounds";
+
 /// Tenths of a trial, or the cell's rounds; `None` if the finding is about neither.
 pub(crate) fn course(finding: &Finding, cell: Option<&CellView>) -> Option<Series> {
     match finding.claim {
         Claim::RampUp | Claim::NotSteady | Claim::BurstExhausted => tenths(finding),
-        Claim::Trend | Claim::Bimodal | Claim::Autocorrelated | Claim::Outliers => rounds(finding, cell?),
+        Claim::Trend | Claim::CacheWarming | Claim::Bimodal | Claim::Autocorrelated | Claim::Outliers => {
+            rounds(finding, cell?)
+        }
         _ => None,
     }
 }
@@ -32,7 +37,7 @@ fn rounds(finding: &Finding, cell: &CellView) -> Option<Series> {
         Some("bytes_per_second") => cell.metrics.get("bw").or_else(|| cell.metrics.get("block_output_bw"))?,
         Some(figure) => cell.metrics.get(figure)?,
     };
-    Some(Series { of: "rounds", values: metric.values.clone(), unit: metric.unit.clone() })
+    Some(Series { of: ROUNDS, values: metric.values.clone(), unit: metric.unit.clone() })
 }
 
 #[cfg(test)]

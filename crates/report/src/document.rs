@@ -7,7 +7,9 @@ mod figure;
 mod table;
 mod words;
 
-pub use figure::{DotPlot, DotRow, Place, Point, Scatter, Series};
+pub use figure::{
+    DotPlot, DotRow, Expected, ExpectedBy, Place, Point, RatioPlot, RatioRow, Scatter, Series, ratio_scale,
+};
 pub use table::{Align, Cell, Column, Level, Row, Table};
 pub use words::{Span, Style, Tone, Words};
 
@@ -37,6 +39,8 @@ pub enum Block {
     Table(Table),
     /// A dot plot.
     DotPlot(DotPlot),
+    /// Ratios with their intervals.
+    Ratios(RatioPlot),
     /// Points with a limit.
     Scatter(Scatter),
     /// Warnings about figures.
@@ -94,8 +98,8 @@ pub struct Caveat {
     pub example: Option<String>,
     /// The claim's figures.
     pub text: String,
-    /// The time series that the text is about.
-    pub course: Option<Series>,
+    /// The time series that the caveat is about: the cell's name, if it holds for several cells, and the series.
+    pub courses: Vec<(Option<String>, Series)>,
     /// All cells for which it holds; `None` if the run has one cell.
     pub cells: Option<String>,
     /// What to do.

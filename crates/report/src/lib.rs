@@ -4,6 +4,7 @@
 mod agreement;
 mod asked;
 mod caveats;
+mod charset;
 mod chart;
 mod choice;
 mod comparison;
@@ -27,10 +28,12 @@ mod openmetrics;
 mod paint;
 mod phases;
 mod plan;
+mod plot;
 mod prospect;
 mod provisioning;
 mod result;
 mod rows;
+pub mod scale;
 mod searches;
 mod sparkline;
 mod summary;
@@ -43,13 +46,15 @@ mod wrap;
 
 pub use agreement::agreement;
 pub use caveats::title as finding_title;
+pub use charset::ascii;
 pub use choice::choice;
 pub use comparison::comparison;
 pub use cost::{cost, list_in_words};
 pub use csv::{Formulas, csv};
 pub use document::{
-    Align, Block, Branch, Caveat, Cell, Column, Document, DotPlot, DotRow, Heading, Level, List, Paragraph,
-    Place, Point, Row, Scatter, Series, Span, Style, Table, Tone, Words,
+    Align, Block, Branch, Caveat, Cell, Column, Document, DotPlot, DotRow, Expected, ExpectedBy, Heading,
+    Level, List, Paragraph, Place, Point, RatioPlot, RatioRow, Row, Scatter, Series, Span, Style, Table,
+    Tone, Words, ratio_scale,
 };
 pub use expectations::EXPECTATIONS;
 pub use history::history;
@@ -68,6 +73,6 @@ pub use plan::{Forecast, PlanCell, PlanView, Takes, plan};
 pub use prospect::prospect;
 pub use record::quantity::money;
 pub use result::result;
-pub use sparkline::drawn as sparkline;
+pub use sparkline::all as sparklines;
 pub use terminal::terminal;
 pub use wrap::fill;

@@ -3,7 +3,7 @@
 use crate::document::{
     Align, Block, Caveat, Cell, Document, Heading, List, Paragraph, Row, Span, Style, Table, Tone, Words,
 };
-use crate::{chart, sparkline};
+use crate::{chart, plot, sparkline};
 use record::printable::one_line;
 
 /// The columns of a drawing, which a page shows without wrapping.
@@ -30,8 +30,9 @@ fn block(block: &Block) -> String {
             .map(|branch| format!("{}* {}\n", "  ".repeat(branch.depth), text(&branch.text)))
             .collect(),
         Block::Table(table) => self::table(table),
-        // Markdown has no figures; the table has the same numbers.
+        Block::DotPlot(dots) if dots.in_text => drawing(plot::dots(dots, DRAWING)),
         Block::DotPlot(_) => String::new(),
+        Block::Ratios(ratios) => drawing(plot::ratios(ratios, DRAWING)),
         Block::Scatter(scatter) => drawing(chart::drawn(scatter, DRAWING)),
         Block::Caveats(caveats) => caveats.iter().map(caveat).collect(),
         Block::Notes(notes) => {
@@ -43,7 +44,11 @@ fn block(block: &Block) -> String {
 
 /// A drawing in characters as a block of code; nothing if there is none.
 fn drawing(lines: Option<Vec<String>>) -> String {
-    lines.map_or_else(String::new, |lines| format!("```text\n{}\n```\n", lines.join("\n")))
+    let Some(lines) = lines else { return String::new() };
+    // A fence is longer than any run of its character in the block.
+    let longest = lines.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}text\n{}\n{fence}\n", lines.join("\n"))
 }
 
 fn heading(heading: &Heading) -> String {
@@ -79,8 +84,11 @@ fn span(span: &Span) -> String {
 
 fn caveat(caveat: &Caveat) -> String {
     let example = caveat.example.as_ref().map(|cell| format!("{}: ", text(cell))).unwrap_or_default();
-    let course = caveat.course.as_ref().and_then(sparkline::drawn);
-    let course = course.map(|course| format!(" ({}.)", text(&course))).unwrap_or_default();
+    let courses = sparkline::all(&caveat.courses);
+    let course = match courses.is_empty() {
+        true => String::new(),
+        false => format!(" ({}.)", text(&courses.join("; "))),
+    };
     let cells = caveat.cells.as_ref().map(|cells| format!(" In {}.", text(cells))).unwrap_or_default();
     let said = caveat.text.trim_end();
     let stop = if said.ends_with(['.', '!', '?']) { "" } else { "." };

@@ -10,8 +10,7 @@ const MOST: usize = 60;
 
 /// Draws a series. Its two ends are printed as numbers, since the bars range from the lowest to the highest value and not from 0. `None` if
 /// the values don't differ.
-#[must_use]
-pub fn drawn(series: &Series) -> Option<String> {
+pub(crate) fn drawn(series: &Series) -> Option<String> {
     let unit = &series.unit;
     let from = series.values.len().saturating_sub(MOST);
     let values = series.values.get(from..)?;
@@ -26,6 +25,16 @@ pub fn drawn(series: &Series) -> Option<String> {
         _ => format!("{} to {}", expected(low, unit), expected(high, unit)),
     };
     Some(format!("{}{} {bars} {named}", if from == 0 { "" } else { "last " }, series.of))
+}
+
+/// Draws the series of a caveat, each behind the name of its cell.
+#[must_use]
+pub fn all(courses: &[(Option<String>, Series)]) -> Vec<String> {
+    let one = |(cell, series): &(Option<String>, Series)| {
+        let cell = cell.as_ref().map(|cell| format!("{cell}: ")).unwrap_or_default();
+        Some(format!("{cell}{}", drawn(series)?))
+    };
+    courses.iter().filter_map(one).collect()
 }
 
 /// A bar for each value, from the lowest to the highest; the last ones, if there are more than `most`.

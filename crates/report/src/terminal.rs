@@ -3,13 +3,10 @@
 mod grid;
 mod line;
 
-use crate::chart;
-use crate::document::{
-    Block, Branch, Caveat, Document, Heading, List, Paragraph, Scatter, Style, Tone, Words,
-};
+use crate::document::{Block, Branch, Caveat, Document, Heading, List, Paragraph, Style, Tone, Words};
 use crate::paint::Paint;
-use crate::sparkline;
 use crate::wrap::fill;
+use crate::{chart, plot, sparkline};
 use grid::grid;
 use line::painted;
 use record::printable::one_line;
@@ -20,15 +17,17 @@ const NARROWEST: usize = 60;
 /// Formats a document as text of at most `width` columns. Blank lines separate its blocks.
 #[must_use]
 pub fn terminal(document: &Document, width: usize, colour: bool) -> String {
-    let page = Page { width: width.max(NARROWEST), paint: Paint { colour } };
+    let page = Page { width: width.max(NARROWEST), drawing: width, paint: Paint { colour } };
     let mut out = String::new();
-    let mut follows_heading = true;
+    let mut follows_heading = false;
     for block in &document.blocks {
         let text = page.block(block);
         if text.is_empty() {
             continue;
         }
-        if !follows_heading {
+        // A heading may say all there is to say.
+        let is_apart = !follows_heading || matches!(block, Block::Heading(_) | Block::Notes(_));
+        if is_apart && !out.is_empty() {
             out.push('\n');
         }
         out.push_str(&text);
@@ -41,6 +40,8 @@ pub fn terminal(document: &Document, width: usize, colour: bool) -> String {
 #[derive(Debug, Clone, Copy)]
 struct Page {
     width: usize,
+    /// The width of drawings, which nothing can wrap.
+    drawing: usize,
     paint: Paint,
 }
 
@@ -56,9 +57,10 @@ impl Page {
             Block::List(list) => self.list(list),
             Block::Tree(branches) => branches.iter().map(|branch| self.branch(branch)).collect(),
             Block::Table(table) => grid(table, self.width, self.paint),
-            // Too coarse in characters; the table has the same numbers.
+            Block::DotPlot(dots) if dots.in_text => drawing(plot::dots(dots, self.drawing), ""),
             Block::DotPlot(_) => String::new(),
-            Block::Scatter(scatter) => self.scatter(scatter),
+            Block::Ratios(ratios) => drawing(plot::ratios(ratios, self.drawing), ""),
+            Block::Scatter(scatter) => drawing(chart::drawn(scatter, self.width - 2), "  "),
             Block::Caveats(caveats) => caveats.iter().map(|caveat| self.caveat(caveat)).collect(),
             Block::Notes(notes) => {
                 let faint = |note: &String| Words::styled(Style::Toned(Tone::Faint), note);
@@ -86,11 +88,6 @@ impl Page {
         }
     }
 
-    fn scatter(self, scatter: &Scatter) -> String {
-        let lines = chart::drawn(scatter, self.width - 2).unwrap_or_default();
-        lines.iter().map(|line| format!("  {line}\n")).collect()
-    }
-
     fn paragraphs(self, paragraphs: &[Paragraph]) -> String {
         let first = |label: &str| format!("{label} ");
         let line = |p: &Paragraph| self.words(&p.label.map(first).unwrap_or_default(), &p.words);
@@ -115,11 +112,12 @@ impl Page {
         let title =
             Words::styled(Style::Toned(caveat.tone), caveat.label).then(format!(": {}", caveat.title));
         let example = caveat.example.as_ref().map(|cell| format!("{cell}: ")).unwrap_or_default();
-        let course = caveat.course.as_ref().and_then(sparkline::drawn);
+        let courses: String =
+            sparkline::all(&caveat.courses).iter().map(|course| self.text("    ", course)).collect();
         [
             Some(self.words("  ", &title)),
             Some(self.text("    ", &format!("{example}{}", caveat.text))),
-            course.map(|course| self.text("    ", &course)),
+            Some(courses),
             caveat.cells.as_ref().map(|cells| self.text("    in ", cells)),
             Some(self.text("    > ", &caveat.remedy)),
         ]
@@ -127,6 +125,11 @@ impl Page {
         .flatten()
         .collect()
     }
+}
+
+/// The lines of a drawing; nothing if there was no room for it.
+fn drawing(lines: Option<Vec<String>>, indent: &str) -> String {
+    lines.unwrap_or_default().iter().map(|line| format!("{indent}{line}\n")).collect()
 }
 
 #[cfg(test)]
@@ -137,6 +140,7 @@ mod tests {
     use record::finding::{Claim, Severity};
     use record::judged::{
         Checked, ContrastView, LimitKind, ModelSource, ModelView, RatioView, Reached, Relation, RunView,
+        Status,
     };
     use record::workload::Rw;
 
@@ -230,7 +234,8 @@ mod tests {
         let row = |view: &RunView| {
             let text = page(view, 120);
             let said = text.contains("a → b are the first and the last round");
-            (text.lines().find(|l| l.contains("btrfs-raid0-1")).unwrap().to_owned(), said)
+            let row = text.lines().find(|l| l.contains("btrfs-raid0-1") && l.contains("throttle"));
+            (row.unwrap().to_owned(), said)
         };
         let (before, said) = row(&view);
         assert!(before.contains("80.2 ± 0.5") && !said, "{before}");
@@ -245,12 +250,59 @@ mod tests {
     }
 
     #[test]
+    fn each_cell_that_climbs_has_its_rounds_drawn() {
+        let mut view = testing::striped();
+        for (place, values) in [(0, [50.0, 190.0, 308.0]), (2, [300.0, 250.0, 90.0])] {
+            view.cells[place].metrics.get_mut("iops").unwrap().values = values.to_vec();
+            let id = view.cells[place].id.0.clone();
+            view.findings.push(testing::finding(
+                &id,
+                Claim::Trend,
+                Severity::Caveat,
+                "It climbs by 3.",
+                "Wait.",
+            ));
+        }
+        for text in [page(&view, 120), list(&view)] {
+            assert!(text.contains("btrfs-raid0-1/randread-16k: rounds ▁▅█ 50 to 308 IOPS"), "{text}");
+            assert!(text.contains("btrfs-raid0-3/randread-16k: rounds █▆▁ 90 to 300 IOPS"), "{text}");
+        }
+        view.findings.truncate(1);
+        let one = page(&view, 120);
+        assert!(one.contains("    rounds ▁▅█ 50 to 308 IOPS"), "one cell needs no name: {one}");
+    }
+
+    #[test]
     fn a_number_that_is_no_storage_figure_is_struck_out_at_any_width() {
         for width in [20, 60, 80, 120, 200] {
             let text = testing::page(&testing::trap(), width);
             let row = text.lines().find(|l| l.contains("570,")).unwrap();
             assert!(row.contains("~570,800"), "{width}: {row}");
             assert!(text.contains("NOT STORAGE"), "{width}");
+        }
+    }
+
+    #[test]
+    fn a_heading_that_says_all_stands_apart_from_what_follows() {
+        let mut view = testing::striped();
+        view.expectations.retain(|e| e.status == Status::Met);
+        let text = page(&view, 100);
+        assert!(text.contains("\n\nExpectations: 11 of 11 met\n\n± is the half-width"), "{text}");
+        assert!(text.starts_with("striped-volumes\n"), "{text}");
+    }
+
+    #[test]
+    fn the_plot_stands_above_its_table_and_every_trial_and_the_tie_are_in_it() {
+        let mut view = testing::striped();
+        view.answers[0].tied = vec![view.cells[2].id.clone()];
+        for width in [40, 60, 80, 120, 140] {
+            let text = testing::page(&view, width);
+            let (plot, table) =
+                (text.find("read iops of randread-16k").unwrap(), text.find("device").unwrap());
+            assert!(plot < table, "{text}");
+            let rows: Vec<&str> = text[plot..].lines().filter(|line| line.contains('◈')).skip(1).collect();
+            assert!(rows.iter().all(|row| row.chars().count() <= width), "{width}: {text}");
+            assert!(rows.iter().any(|row| row.ends_with("tied")), "{width}: {text}");
         }
     }
 

@@ -7,8 +7,8 @@ use record::event::Stopped;
 use record::finding::{Claim, Finding, Served, Severity};
 use record::id::{CellId, RunId};
 use record::judged::{
-    Answer, Asked, CellView, ExpectationView, Limit, LimitKind, Metric, RUN_FORMAT, RunView, Status,
-    TrialCount,
+    Answer, Asked, CellView, ExpectationView, Limit, LimitKind, Metric, ModelSource, ModelView, RUN_FORMAT,
+    RunView, Status, TrialCount,
 };
 use record::plan::{Bound, Measure};
 use record::volume::{LimitName, VerifiedLimit, VolumeFacts};
@@ -18,6 +18,21 @@ use std::collections::BTreeMap;
 /// A run's page for a terminal without colours.
 pub(crate) fn page(view: &RunView, width: usize) -> String {
     terminal(&result(view), width, false)
+}
+
+/// A model that expects this of a figure.
+pub(crate) fn model(of: &str, expected: f64) -> ModelView {
+    ModelView {
+        of: of.to_owned(),
+        expected,
+        at_least: expected,
+        at_most: expected,
+        from: ModelSource::Provisioned,
+        device_ios_per_request: Some(1.0),
+        ratio: None,
+        steps: vec![],
+        reason: None,
+    }
 }
 
 /// A run's page in Markdown.

@@ -2,7 +2,7 @@
 
 /// A scale along one direction of a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scale {
+pub struct Scale {
     /// The values at its two ends, the lower one first.
     domain: (f64, f64),
     /// The places of these ends, in the picture's units.
@@ -13,18 +13,21 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// A scale with equal distances for equal differences. A domain without an extent is widened.
-    pub(crate) fn linear(domain: (f64, f64), range: (f64, f64)) -> Self {
+    #[must_use]
+    pub fn linear(domain: (f64, f64), range: (f64, f64)) -> Self {
         Self { domain: widened(domain), range, log: false }
     }
 
     /// A scale with equal distances for equal ratios; a linear one if the domain doesn't lie above 0.
-    pub(crate) fn log(domain: (f64, f64), range: (f64, f64)) -> Self {
+    #[must_use]
+    pub fn log(domain: (f64, f64), range: (f64, f64)) -> Self {
         let domain = widened(domain);
         Self { domain, range, log: domain.0 > 0.0 }
     }
 
     /// The same scale, whose ends are round numbers. `most` is the number of ticks wanted.
-    pub(crate) fn round(self, most: usize) -> Self {
+    #[must_use]
+    pub fn round(self, most: usize) -> Self {
         let (low, high) = self.domain;
         let domain = if self.log {
             (round_down(low), round_up(high))
@@ -36,7 +39,8 @@ impl Scale {
     }
 
     /// The place of a value. Values beyond the ends have places beyond the ends.
-    pub(crate) fn place(&self, value: f64) -> f64 {
+    #[must_use]
+    pub fn place(&self, value: f64) -> f64 {
         let (low, high) = self.ends();
         let share = (self.ranked(value) - low) / (high - low);
         self.range.0 + share * (self.range.1 - self.range.0)
@@ -44,34 +48,39 @@ impl Scale {
 
     /// The value at a place: the inverse of [`Scale::place`].
     #[cfg(test)]
-    pub(crate) fn value(&self, place: f64) -> f64 {
+    pub fn value(&self, place: f64) -> f64 {
         let (low, high) = self.ends();
         let at = low + (place - self.range.0) / (self.range.1 - self.range.0) * (high - low);
         if self.log { at.exp() } else { at }
     }
 
     /// Whether a value lies between the ends.
-    pub(crate) fn holds(&self, value: f64) -> bool {
+    #[must_use]
+    pub fn holds(&self, value: f64) -> bool {
         (self.domain.0..=self.domain.1).contains(&value)
     }
 
     /// Whether equal distances are equal ratios.
-    pub(crate) fn is_log(&self) -> bool {
+    #[must_use]
+    pub fn is_log(&self) -> bool {
         self.log
     }
 
     /// The values at both ends.
-    pub(crate) fn domain(&self) -> (f64, f64) {
+    #[must_use]
+    pub fn domain(&self) -> (f64, f64) {
         self.domain
     }
 
     /// The places of both ends.
-    pub(crate) fn range(&self) -> (f64, f64) {
+    #[must_use]
+    pub fn range(&self) -> (f64, f64) {
         self.range
     }
 
     /// Round numbers between the ends, about `most` of them.
-    pub(crate) fn ticks(&self, most: usize) -> Vec<f64> {
+    #[must_use]
+    pub fn ticks(&self, most: usize) -> Vec<f64> {
         let (low, high) = self.domain;
         if self.log {
             return log_ticks(low, high, most);
@@ -99,7 +108,7 @@ impl Scale {
 }
 
 /// The lowest and the highest of some finite values; `None` if there are none.
-pub(crate) fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+pub fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     values.into_iter().filter(|v| v.is_finite()).fold(None, |found, value| {
         let (low, high) = found.unwrap_or((value, value));
         Some((low.min(value), high.max(value)))

@@ -1,0 +1,166 @@
+//! `choose` on synthetic stores with known prices and rates.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+#[path = "../../store/tests/support/sample.rs"]
+#[allow(dead_code, reason = "the store's own tests use more of it")]
+mod sample;
+
+use assert_cmd::Command;
+use record::event::Stopped;
+use record::trial::{Totals, Window};
+use record::volume::{Volume, VolumeKind};
+use sample::{environment, plan, run_id, trial};
+use store::Store;
+use tempfile::TempDir;
+
+/// Shares of the rate by round: the interval is about 0.6 % wide, or about 30 %.
+const STEADY: [f64; 5] = [1.0, 1.005, 0.995, 1.002, 0.998];
+const WILD: [f64; 5] = [1.0, 1.22, 0.78, 1.16, 0.84];
+const HOURS_PER_MONTH: f64 = 730.0;
+
+/// A stack of one volume: its price per month, its IOPS, and how they vary.
+type Offer = (f64, f64, [f64; 5]);
+
+struct Home(TempDir);
+
+struct Answer {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// A run of `stack-0`, `stack-1`... with these offers, in this currency.
+    fn run(&self, name: &str, currency: &str, offers: &[Offer]) {
+        let store = Store::open(&self.0.path().join("results.db")).unwrap();
+        let run = run_id(name);
+        let mut plan = plan(u32::try_from(offers.len()).unwrap(), 5);
+        plan.prices.currency = Some(currency.to_owned());
+        for (cell, (price, ..)) in plan.cells.iter_mut().zip(offers) {
+            let volume = format!("vol-{}", cell.stack.name);
+            plan.prices.per_hour.insert(volume.clone(), price / HOURS_PER_MONTH);
+            cell.stack.volumes = vec![Volume { name: volume, kind: VolumeKind::Disk { id: "x".to_owned() } }];
+        }
+        store.create_run(&run, &plan, &environment("6.1.0")).unwrap();
+        for (cell, (_, rate, shares)) in (0..).zip(offers) {
+            for (round, share) in (0..).zip(shares) {
+                let mut trial = trial(cell, round);
+                let engine = trial.engine.as_mut().unwrap();
+                engine.window = Window { start_ns: 0, end_ns: 20_000_000_000 };
+                engine.read = Some(Totals {
+                    ios: 2_000_000,
+                    bytes: 2_000_000 * 4096,
+                    seconds: 20.0,
+                    iops: rate * share,
+                    bytes_per_second: rate * share * 4096.0,
+                    latency: record::latency::LatencyHistogram::default(),
+                    latency_mean_ns: Some(1e9 / rate),
+                });
+                store.append_trial(&run, &trial).unwrap();
+            }
+        }
+        store.finish_run(&run, &Stopped::RoundsDone { rounds: 5 }).unwrap();
+    }
+
+    fn diskproof(&self, args: &[&str]) -> Answer {
+        let mut command = Command::cargo_bin("diskproof").unwrap();
+        command.args(args).env_clear().env("HOME", self.0.path()).current_dir(self.0.path());
+        let output = command.env("DISKPROOF_STORE", self.0.path().join("results.db")).output().unwrap();
+        let text =
+            |bytes: &[u8]| String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ");
+        Answer { code: output.status.code().unwrap(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+
+    fn choose(&self, want: &str, more: &[&str]) -> Answer {
+        self.diskproof(&[&["choose", "--want", want], more].concat())
+    }
+}
+
+/// A cheap slow stack, a middle one, a dear fast one.
+fn home() -> Home {
+    let home = Home::new();
+    home.run("market", "EUR", &[(4.0, 1000.0, STEADY), (9.0, 3200.0, STEADY), (20.0, 9000.0, STEADY)]);
+    home
+}
+
+#[test]
+fn the_cheapest_stack_that_does_is_chosen() {
+    let home = home();
+    for (want, stack) in
+        [("iops >= 500", "stack-0"), ("iops >= 3000", "stack-1"), ("iops >= 5000", "stack-2")]
+    {
+        let answer = home.choose(want, &[]);
+        assert_eq!(answer.code, 0, "{want}: {}", answer.err);
+        assert!(answer.out.contains(stack), "{want}: {}", answer.out);
+        let json = home.choose(want, &["--json"]);
+        let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+        assert_eq!(
+            (json["currency"].as_str(), json["answers"][0]["outcome"].as_str()),
+            (Some("EUR"), Some("chosen"))
+        );
+        let candidates = json["answers"][0]["candidates"].as_array().unwrap();
+        let chosen: Vec<&str> = candidates
+            .iter()
+            .filter(|one| one["chosen"] == true)
+            .map(|one| one["cell"]["stack"].as_str().unwrap())
+            .collect();
+        assert_eq!(chosen, [stack], "{want}");
+    }
+}
+
+#[test]
+fn none_that_does_is_1_and_one_that_may_is_5() {
+    let home = home();
+    let none = home.choose("iops >= 20000", &[]);
+    assert_eq!(none.code, 1, "{}", none.err);
+    assert!(none.out.contains("no measured stack does") && none.out.contains("stack-2"), "{}", none.out);
+    // The middle one may do: its interval crosses the limit, and it is cheaper than the one that does.
+    home.run("wild", "EUR", &[(4.0, 1000.0, STEADY), (9.0, 3000.0, WILD), (20.0, 9000.0, STEADY)]);
+    let open = home.choose("iops >= 3000", &["wild"]);
+    assert_eq!(open.code, 5, "{} {}", open.out, open.err);
+    assert!(open.out.contains("stack-1") && open.out.contains("stack-2"), "{}", open.out);
+    assert_eq!(home.choose("iops >= 6000", &["wild"]).code, 0, "the wild one can't do that");
+}
+
+#[test]
+fn several_runs_are_one_market_in_one_currency() {
+    let home = home();
+    home.run("sale", "EUR", &[(6.0, 4000.0, STEADY)]);
+    let both = home.choose("iops >= 3000", &["market", "sale"]);
+    assert_eq!(both.code, 0, "{}", both.err);
+    assert!(both.out.contains("6.00"), "{}", both.out);
+    home.run("abroad", "USD", &[(6.0, 4000.0, STEADY)]);
+    let mixed = home.choose("iops >= 3000", &["market", "abroad"]);
+    assert!(mixed.code == 2 && mixed.err.contains("nothing is converted here"), "{}", mixed.err);
+}
+
+#[test]
+fn what_cannot_be_answered_is_2_and_says_what_to_do() {
+    let home = home();
+    let cases = [
+        (home.choose("iops >= 3000", &["no-such-run"]), "no-such-run"),
+        (home.choose("iops >= 3000", &["--workload", "b"]), "there are: a"),
+        (home.choose("sync_lat_p99 <= 5ms", &[]), "no cell with a price has `sync_lat_p99`"),
+        (Home::new().choose("iops >= 3000", &[]), "no run is kept yet"),
+    ];
+    for (answer, said) in cases {
+        assert_eq!(answer.code, 2, "{}", answer.err);
+        assert!(answer.err.contains(said), "{said} in {}", answer.err);
+    }
+}
+
+/// Results of other tools come without prices: diskproof says how to give one, and doesn't take them for free.
+#[test]
+fn an_imported_run_has_no_price() {
+    let home = Home::new();
+    let line = "1.98,2.00a,nas,1,5,16M,,8192,5,,,91000,11,90000,9,,,95000,9,312.5,3,,,,,,,,,,,,,,,,,,,8070us,16093us,,20096us,72082us,,,,,,\n";
+    std::fs::write(home.0.path().join("b.csv"), line).unwrap();
+    assert_eq!(home.diskproof(&["import", "b.csv"]).code, 0);
+    let answer = home.choose("seeks >= 100", &[]);
+    assert!(answer.code == 2 && answer.err.contains("price: 8/month"), "{}", answer.err);
+}
