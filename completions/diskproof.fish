@@ -221,7 +221,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l json -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv -d 'Write CSV, one row per cell and metric; a text that a spreadsheet would take for a formula gets an apostrophe'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l csv-raw -d 'Write CSV without apostrophes: for programs, not for spreadsheets'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l markdown -d 'Write the whole result as Markdown, for an issue or a wiki'
-complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l trials -d 'Write tidy CSV for programs, one row per trial and metric; a FILE that ends in .zst is compressed'
+complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l trials -d 'Write tidy CSV for programs, one row per trial and metric; a FILE that ends in .zst is compressed, one in .parquet is Parquet'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l series -d 'Write tidy CSV for programs, one row per step of each trial\'s time series and of its devices\' counters'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l openmetrics -d 'Write OpenMetrics for the textfile collector of Prometheus\' node exporter; FILE is replaced as a whole'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s q -l quiet -d 'The same as --progress none'
@@ -352,7 +352,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "list" -d 'List the machines of the inventory. Connects to none'
@@ -376,7 +376,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l resolve -d 'Show where ssh connects to (`ssh -G`)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l json -d 'Print one line of JSON per machine'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -s q -l quiet -d 'The same as --progress none'
@@ -390,7 +390,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -l json -d 'Print one line of JSON per machine, as they answer (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
@@ -403,7 +403,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -s b -l fold -d 'Show machines with the same output together, when all have ended'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l root -d 'Run it as root, by `sudo -n` where the user isn\'t root'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from run" -l json -d 'Print one line of JSON per machine, as it ends'
@@ -419,7 +419,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -l no-wait -d 'Send the packet and don\'t wait'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from wake" -s h -l help -d 'Print help'
@@ -431,7 +431,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -l json -d 'Print one line of JSON per machine, with what the command prints there by `--json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from doctor" -s h -l help -d 'Print help'
@@ -443,7 +443,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -l json -d 'Print one line of JSON per machine, with what the command prints there by `--json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from devices" -s h -l help -d 'Print help'
@@ -455,7 +455,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -l json -d 'Print one line of JSON per machine, with what the command prints there by `--json`'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from undo" -s h -l help -d 'Print help'
@@ -467,7 +467,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from shell" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
@@ -478,7 +478,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
@@ -489,7 +489,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from put" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
@@ -500,7 +500,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from tunnel" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l end -d 'Unmount it' -r -f -a "(__fish_complete_directories)"
@@ -512,7 +512,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l every -d 'The time between two looks' -r
@@ -528,7 +528,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l progress -d 'How a run shows its progress: auto, bar, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l once -d 'Look once'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -s h -l help -d 'Print help'

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs the tests in their tiers and closes with one line: N passed, N failed, truth: R right, ... (docs/known-truth.md).
 #   all | pure | page | loop | lab
-# page: reports in a browser (scripts/page-test.sh); the other tiers are cargo's tests.
+# page: reports in a browser (scripts/page-test.sh) and exports by other readers (scripts/tidy-test.sh); the other tiers are cargo's tests.
 # A test's tier is in its name: loop_ needs root and loop devices and runs alone; boots_ starts guests with QEMU; lab_ runs in such a
 # guest (scripts/lab-test.sh); real_ never runs from here.
 set -uo pipefail
@@ -110,14 +110,20 @@ if wants loop || wants lab; then
     fi
 fi
 pure_tests() { cargo test --locked --workspace --no-fail-fast -- --skip loop_ --skip lab_ --skip boots_ --skip real_; }
-# Reports in a browser. A page test that can't begin counts as one that failed.
-page_tests() {
-    echo "     Running tests/page/check.mjs"
+# Tests by other programs: reports in a browser, exports read by pandas and DuckDB. One that can't begin counts as one that failed.
+by_others() {
+    echo "     Running $1"
     local result=0
     cargo build --quiet --locked --package diskproof || result=1
-    [ "$result" -ne 0 ] || scripts/page-test.sh >"$page_log" 2>&1 || result=$?
+    [ "$result" -ne 0 ] || "$1" >"$page_log" 2>&1 || result=$?
     cat "$page_log"
     [ "$result" -eq 0 ] || grep -q '^test result: FAILED' "$page_log" || echo "test result: FAILED. 0 passed; 1 failed"
+    return "$result"
+}
+page_tests() {
+    local result=0
+    by_others scripts/page-test.sh || result=$?
+    by_others scripts/tidy-test.sh || result=$?
     return "$result"
 }
 without_root() {
