@@ -158,9 +158,11 @@ impl Shown<'_> {
             let all = self.courses.iter().flat_map(|course| &course.cells).zip(1..);
             let names: Vec<String> = all.map(|((name, _), place)| format!("{place} {name}")).collect();
             text.push_str(&format!(" The cells: {}.", names.join(", ")));
+        } else {
+            text.push_str(" The levels stand at equal distances.");
         }
         if self.cells().any(|cell| cell.void) {
-            text.push_str(" Struck out and hollow: no storage figure.");
+            text.push_str(" Hollow marks on a dashed interval: no storage figure.");
         }
         text
     }

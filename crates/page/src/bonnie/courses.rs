@@ -172,4 +172,27 @@ mod tests {
             ["nas", "ssd"]
         );
     }
+
+    #[test]
+    fn results_of_others_are_ordered_by_the_numbers_in_their_names() {
+        let cells = ["md-10", "md-2", "lvm2-2", "lvm2-10"].map(|stack| cell(stack, &[]));
+        let Along { factor, courses } = courses(&cells.iter().collect::<Vec<_>>());
+        assert_eq!(factor, "number in the name");
+        let stacks = |at: usize| -> Vec<(&str, &str)> {
+            courses[at]
+                .cells
+                .iter()
+                .map(|(level, cell)| (level.as_str(), cell.unwrap().stack.as_str()))
+                .collect()
+        };
+        assert_eq!(
+            courses.iter().map(|course| course.name.as_str()).collect::<Vec<_>>(),
+            ["md-{n}", "lvm2-{n}"]
+        );
+        assert_eq!(stacks(0), [("2", "md-2"), ("10", "md-10")]);
+        assert_eq!(stacks(1), [("2", "lvm2-2"), ("10", "lvm2-10")]);
+        let single = ["nas1", "ssd2"].map(|stack| cell(stack, &[]));
+        let cells: Vec<&CellView> = single.iter().collect();
+        assert_eq!(super::courses(&cells).factor, "", "two names with a number each are no course");
+    }
 }
