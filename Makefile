@@ -49,7 +49,6 @@ generate: ## write schema/, man/, completions/ and docs/cli.md anew
 
 docs: build ## make the output and pictures of README, tutorial and docs/why-numbers-lie.md anew, from real runs (as root or with sudo; 5 minutes)
 	@scripts/setup.sh tools
-	@scripts/setup.sh lab
 	@scripts/docs.sh
 
 fmt: ## format the source
