@@ -94,8 +94,7 @@ def timed(words, **more):
 
 
 def status(inventory="machines.yaml"):
-    took, said = timed([binary, "--ssh-config", path("ssh_config"), "machines", "status", "--json", "--fanout",
-                        os.environ.get("FANOUT", "64"), "--machines", path(inventory)])
+    took, said = timed([binary, "--ssh-config", path("ssh_config"), "machines", "status", "--json", "--machines", path(inventory)])
     answers = [json.loads(line) for line in said.splitlines()]
     return took, answers
 

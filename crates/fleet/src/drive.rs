@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 /// How often the cancel flag is checked.
 const TICK: Duration = Duration::from_millis(100);
 /// A machine that has said nothing for this time gives its place away, so that machines that are off hold nobody up.
-const SILENT: Duration = Duration::from_millis(500);
-/// Most programs at the same time, those of silent machines included.
-const MOST: usize = 200;
+const SILENT: Duration = Duration::from_secs(1);
+/// Most programs at the same time, those of silent machines included, as a multiple of the fan-out: where this machine's own processors
+/// are the limit, all machines are silent, and more connections at once would only make each slower.
+const MOST: usize = 2;
 
 /// A command on a machine.
 pub(crate) struct Task {
@@ -140,7 +141,7 @@ impl<'m> Drive<'m> {
     fn has_room(&self, fanout: Fanout) -> bool {
         let busy = self.jobs.values().filter(|job| job.role != Role::Connected);
         let counts = |job: &&Job| !fanout.skips_silent || job.spoke || job.began.elapsed() < SILENT;
-        busy.clone().filter(counts).count() < fanout.most && busy.count() < MOST
+        busy.clone().filter(counts).count() < fanout.most && busy.count() < MOST * fanout.most
     }
 
     /// Starts a machine's master, or its first command if it is connected or needs no master.

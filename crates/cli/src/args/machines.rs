@@ -83,7 +83,7 @@ pub(crate) struct From {
     )]
     pub(crate) files: Vec<PathBuf>,
     /// Most machines at once
-    #[arg(long, global = true, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=150))]
+    #[arg(long, global = true, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=150))]
     pub(crate) fanout: u16,
 }
 
