@@ -522,7 +522,7 @@ volumes:
   slow: { emulate: { size: 300m, iops: 80 }, price: 2/month }
   good: { emulate: { size: 300m, iops: 300 }, price: 4/month }
   dear: { emulate: { size: 300m, iops: 600 }, price: 9/month }
-stacks: { slow: {}, good: {}, dear: {} }
+stacks: { slow: { on: slow }, good: { on: good }, dear: { on: dear } }
 workloads: { randread: { rw: randread, bs: 16k, iodepth: 16, size: 32m, direct: 1 } }
 measure: { trial: 1s, ramp: 500ms, until: { best: price, want: "iops >= 150" }, budget: { rounds: 3 } }
 "#;
