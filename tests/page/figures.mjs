@@ -12,9 +12,13 @@ export function _said() {
   const plots = [...document.querySelectorAll("figure[id^=dots-]")].map((figure) => ({
     name: figure.id,
     title: figure.querySelector("figcaption strong").textContent,
+    columns: [...figure.querySelectorAll("table.numbers th")].map((head) => head.textContent),
     rows: rows(figure),
   }));
-  return { cells, plots, text: document.querySelector("main").textContent };
+  // What a script adds can be pressed or chosen; it says nothing.
+  const main = document.querySelector("main").cloneNode(true);
+  main.querySelectorAll("button, select").forEach((part) => part.remove());
+  return { cells, plots, text: main.textContent };
 }
 
 const near = (text, value) => (value === null || value === undefined ? text === "?" : Math.abs(Number(text) - value) <= 1e-5 * Math.abs(value));
@@ -38,7 +42,11 @@ export function plots(said, run) {
   let compared = 0;
   for (const plot of said.plots) {
     const [, metric, workload] = plot.title.match(/^(\S+) of (.*)$/);
-    for (const [label, estimate, low, high, n, trials, place, ratio, ratio_low, ratio_high] of plot.rows) {
+    const beside = plot.columns.indexOf("best / this one");
+    for (const row of plot.rows) {
+      const [label, estimate, low, high, n, trials] = row;
+      const place = row[plot.columns.indexOf("place")];
+      const [ratio, ratio_low, ratio_high] = beside < 0 ? [] : row.slice(beside);
       const cell = run.cells.find((cell) => cell.workload === workload && said.cells[cell.id]?.name === label);
       const figure = cell?.metrics[metric];
       if (!figure) {

@@ -3,6 +3,25 @@
 /** Runs in the page: the marks and the table of each figure that has an axis. Places are in the units of the picture. */
 export function _drawn() {
   const ends = (text) => text.split(" ").map(Number);
+  /** The points of each part of a path. */
+  const parts_of = (data) => {
+    const parts = [];
+    let [x, y, step] = [0, 0, "M"];
+    const tokens = data.match(/[MLHVlhv]|-?\d+(?:\.\d+)?/g) ?? [];
+    for (let at = 0; at < tokens.length;) {
+      if (/[A-Za-z]/.test(tokens[at])) step = tokens[at++];
+      const next = () => Number(tokens[at++]);
+      if (step === "M") { [x, y] = [next(), next()]; parts.push([]); }
+      else if (step === "l") [x, y] = [x + next(), y + next()];
+      else if (step === "h") x += next();
+      else if (step === "v") y += next();
+      else throw new Error(`a path has the step ${step}`);
+      parts.at(-1).push({ x, y });
+    }
+    return parts;
+  };
+  const all_parts = (root, selector) => [...root.querySelectorAll(selector)].filter(seen).flatMap((path) => parts_of(path.getAttribute("d")));
+  const seen = (node) => getComputedStyle(node).display !== "none";
   const figures = [];
   for (const figure of document.querySelectorAll("figure[id]")) {
     const svg = figure.querySelector("svg.chart");
@@ -11,23 +30,21 @@ export function _drawn() {
     const at = (x, y) => { const point = new DOMPoint(x, y).matrixTransform(back); return { x: point.x, y: point.y }; };
     const box = (node) => { const r = node.getBoundingClientRect(); return { from: at(r.left, r.top), to: at(r.right, r.bottom), middle: at((r.left + r.right) / 2, (r.top + r.bottom) / 2) }; };
     const axes = [...svg.querySelectorAll("g.axis[data-scale]")].map((axis) => {
-      const line = axis.querySelector("line.grid");
-      const along = line && line.getAttribute("x1") === line.getAttribute("x2") ? "x" : "y";
+      const [line] = all_parts(axis, "path.grid");
+      const along = line && line[0].x === line[1].x ? "x" : "y";
       return { along, log: axis.dataset.scale === "log", domain: ends(axis.dataset.domain), range: ends(axis.dataset.range) };
     });
     // A line has no extent across, so its ends are read from its attributes.
     const line = (node) => ({ from: { x: +node.getAttribute("x1"), y: +node.getAttribute("y1") }, to: { x: +node.getAttribute("x2"), y: +node.getAttribute("y2") } });
-    const seen = (node) => getComputedStyle(node).display !== "none";
     const rows = [...svg.querySelectorAll("g.row")].map((row) => ({
       title: row.querySelector("title")?.textContent ?? "",
       means: [...row.querySelectorAll("circle.mean:not(.ratio)")].map((node) => box(node).middle),
       ratios: [...row.querySelectorAll("circle.ratio")].map((node) => box(node).middle),
-      trials: [...row.querySelectorAll("circle.trial")].filter(seen).map((node) => box(node).middle),
+      trials: all_parts(row, "path.trials").map(([place]) => place),
       intervals: [...row.querySelectorAll("line.interval")].map(line),
       said: [...row.querySelectorAll("text.said")].map((node) => node.textContent),
     }));
-    const thin = [...svg.querySelectorAll("path.thin")].flatMap((path) => path.getAttribute("d").split("M").slice(1)
-      .map((part) => part.split("L").map((pair) => { const [x, y] = pair.trim().split(/[ ,]+/).map(Number); return { x, y }; })));
+    const thin = all_parts(svg, "path.thin");
     const parts = [...svg.querySelectorAll("rect.part")].map((node) => ({ name: node.classList[1], ...box(node) }));
     const table = figure.querySelector("table.numbers");
     const columns = [...(table?.querySelectorAll("th") ?? [])].map((node) => node.textContent);

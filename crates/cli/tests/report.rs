@@ -174,7 +174,7 @@ fn bonnie_s_charts_have_names_and_what_was_too_fast_is_no_number() {
     assert_eq!(bandwidth.matches("class=\"fast\"").count(), 6, "{bandwidth}");
     assert_eq!(bandwidth.matches("class=\"mean\"").count(), 3, "{bandwidth}");
     let page = home.fine(&["report"]);
-    assert!(page.contains("id=\"bonnie-seeks\"") && page.contains("<td class=\"t\">too fast</td>"));
+    assert!(page.contains("id=\"bonnie-seeks\"") && page.contains("<td class=\"t\">too fast"));
 }
 
 #[test]
@@ -193,9 +193,9 @@ fn a_run_that_is_not_there_and_a_file_that_cannot_be_written_are_refused() {
     assert!(!home.path("x.html").exists());
     let lost = home.diskproof(&["report", "-o", "no/such/folder/x.html"]);
     assert!(lost.code == 3 && lost.err.contains("can't write no/such/folder/x.html"), "{}", lost.err);
-    let folder = home.diskproof(&["report", "-o", "."]);
-    assert!(folder.code == 3 && folder.err.contains("can't write .: "), "{}", folder.err);
     home.put("file", "");
+    let under = home.diskproof(&["report", "-o", "file/"]);
+    assert!(under.code == 3 && under.err.contains("file"), "{}", under.err);
     let onto = home.diskproof(&["report", "--all", "file"]);
     assert!(onto.code == 3 && onto.err.contains("can't create file"), "{}", onto.err);
     let both = home.diskproof(&["report", "--all", "site", "-o", "x.html"]);

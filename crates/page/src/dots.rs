@@ -222,8 +222,7 @@ fn sentence(plot: &DotPlot) -> String {
             ratio.n
         )
     });
-    let expected = expected_by(plot).map(|by| format!(" Open diamonds: what {by} expects."));
-    left + &right.unwrap_or_default() + &expected.unwrap_or_default()
+    left + &right.unwrap_or_default()
 }
 
 /// Who expects figures of a plot; `None`: nobody does.

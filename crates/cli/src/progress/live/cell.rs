@@ -130,7 +130,9 @@ impl CellState {
             None if self.trials.iter().all(|trial| trial.failed.is_some()) && !self.trials.is_empty() => {
                 "failed".to_owned()
             }
-            Some(width) if width < 10.0 => format!("±{}", margin(width)),
+            // From 10 % on, a decimal place says nothing.
+            Some(width) if (0.1..10.0).contains(&width) => format!("±{:.0} %", width * 100.0),
+            Some(width) if width < 0.1 => format!("±{}", margin(width)),
             Some(_) => "±…".to_owned(),
             None if self.trials.iter().any(|trial| trial.value.is_some()) => "±?".to_owned(),
             None => String::new(),
