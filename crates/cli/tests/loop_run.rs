@@ -310,7 +310,7 @@ fn loop_what_a_killed_node_left_is_put_back_by_undo() {
     lab.assert_nothing_left();
     let again = lab.diskproof(&["undo"]);
     assert_eq!((again.code, again.out.as_str()), (0, "nothing\n"), "{}", again.err);
-    assert!(lab.list()[0]["stopped"]["error"].as_str().unwrap().contains("node"));
+    assert!(lab.list()[0]["stopped"]["error"].as_str().unwrap().contains("agent process"));
 }
 
 /// A persistent stack, and one that isn't persistent.
