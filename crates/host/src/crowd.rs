@@ -71,7 +71,7 @@ pub enum CrowdEvent {
     },
 }
 
-/// Programs that run at the same time. On drop, those that still run are killed with their process groups.
+/// Programs that run at the same time. Dropping it kills each program that still runs, with its process group.
 #[derive(Debug, Default)]
 pub struct Crowd {
     members: BTreeMap<usize, Member>,

@@ -79,7 +79,7 @@ impl FolderPart<'_> {
 }
 
 impl<'a> RunFolder<'a> {
-    /// The folder of a run; of its trials, only those that are given to [`RunFolder::page`] are used.
+    /// The folder of a run. [`RunFolder::page`] uses only the trials that it gets.
     #[must_use]
     pub fn of(run: &RunPage<'a>) -> Self {
         let RunPage { view, document, source, .. } = *run;

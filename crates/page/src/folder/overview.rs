@@ -55,7 +55,7 @@ fn leaders(place: usize, plot: &DotPlot) -> Figure {
     let mut figure = dots(format!("dots-{place}"), &DotPlot { rows, ..about(plot) });
     if shown < plot.rows.len() {
         figure.sentence.push_str(&format!(
-            " {shown} of {} cells: the best, those that tie with it, and those nearest behind; the pages of the cells have all.",
+            " {shown} of {} cells: the best, its ties, and the nearest behind it. The pages below have all cells.",
             plot.rows.len()
         ));
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// How long to wait before the next question; a machine that is off takes 3 s to be found so.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often the progress is told.
+/// How often the progress is printed.
 const TELL: Duration = Duration::from_secs(10);
 
 pub(super) fn wake(args: &MachinesWake, from: &From, settings: &Settings) -> Result<Exit, Failure> {

@@ -144,7 +144,7 @@ impl CellState {
         self.asked.map_or_else(String::new, |asked| format!("±{}", margin(asked)))
     }
 
-    /// Whether its interval is as narrow as asked; `None` where no width is asked of the cell, or there is no interval.
+    /// Whether its interval is as narrow as asked; `None` if the experiment asks for no width, or if there is no interval yet.
     pub(super) fn is_as_asked(&self) -> Option<bool> {
         Some(self.width()? <= self.asked?)
     }

@@ -9,7 +9,7 @@ use record::trial::TrialRecord;
 use record::volume::VolumeFacts;
 use verdict::Input;
 
-/// The findings of a trial of the cell at `place`: those that a single trial shows.
+/// The findings that one trial of the cell at `place` shows by itself.
 pub(super) fn of_trial(
     plan: &Plan,
     place: usize,

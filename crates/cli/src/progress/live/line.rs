@@ -5,7 +5,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 use record::printable::printable;
 
-/// How a line looks. No meaning is told by colour alone.
+/// How a line looks. The words say all that the colour says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paint {
     Plain,
