@@ -5,7 +5,7 @@ use crate::error::FleetError;
 use crate::options::Options;
 use host::{LocalRunner, Ssh};
 use lab::{DiskSpec, Lab, Lease, State, StepEvent};
-use record::target::{DiskCache, LabDisk};
+use record::target::LabDisk;
 use record::volume::Limits;
 use run::controller;
 use run::guest_disks::{HostedDisk, Throttle, ThrottleError};
@@ -52,7 +52,7 @@ impl Guest {
         HostedDisk {
             id: disk.id(),
             file: lab.disk_file(&disk.name),
-            direct_io: matches!(disk.cache, DiskCache::None | DiskCache::Directsync),
+            direct_io: disk.cache.is_direct(),
             limits: disk.limits,
             changes: disk.changes.clone(),
             throttle: Arc::new(Throttled { lab, disk }),
@@ -164,6 +164,9 @@ fn spec_of(disk: &LabDisk) -> DiskSpec {
         throttle: lab::Throttle { limits: disk.limits, burst: disk.burst },
         bus: disk.bus,
         cache: disk.cache,
+        aio: disk.aio,
+        format: disk.format,
+        iothread: disk.iothread,
         written: true,
     }
 }

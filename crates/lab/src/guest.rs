@@ -209,7 +209,7 @@ impl Lab {
         let mut card = self.card()?;
         let at = self.position(&card, disk)?;
         let mut monitor = monitor(&self.guest)?;
-        plug::unplug(&mut monitor, disk)?;
+        plug::unplug(&mut monitor, disk, card.disks[at].spec.iothread)?;
         card.disks.remove(at);
         card.write(&self.guest)?;
         remove(&self.guest.disk(disk))

@@ -9,12 +9,12 @@ use crate::scope::Scope;
 use crate::source::Span;
 use crate::tariff::PriceList;
 use crate::tree::{Key, Node, Value, find};
-use crate::vocabulary::{BURST, BUSES, CEILING, DISK_CACHES, LAB_DISK, LIMIT_CHANGE, TARGET};
+use crate::vocabulary::{AIOS, BURST, BUSES, CEILING, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE, TARGET};
 use crate::volume;
 use crate::{price, value};
 use record::id::LOCAL;
 use record::quantity::Bytes;
-use record::target::{Bus, Ceiling, DiskCache, LabDisk, Target, TargetKind};
+use record::target::{Aio, Bus, Ceiling, DiskCache, ImageFormat, LabDisk, Target, TargetKind, clash};
 use record::volume::{Burst, LimitChange, Limits};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -238,15 +238,38 @@ fn disk(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) 
         Some(node) => Some(burst(node, limits.total_iops.or(limits.read_iops), scope, problems)?),
         None => None,
     };
-    let bus = match fields.get("bus") {
-        Some(node) => bus(value::choice(node, BUSES, scope, problems)?),
-        None => Bus::default(),
+    let mut word = |key: &str, all: &'static [&'static str]| match fields.get(key) {
+        Some(node) => Some(Some(value::choice(node, all, scope, problems)?)),
+        None => Some(None),
+    };
+    let bus = word("bus", BUSES)?.and_then(Bus::named).unwrap_or_default();
+    let aio = word("aio", AIOS)?.and_then(Aio::named).unwrap_or_default();
+    let format = word("format", FORMATS)?.and_then(ImageFormat::named).unwrap_or_default();
+    let iothread = match fields.get("iothread") {
+        Some(node) => value::switch(node, scope, problems)?,
+        None => false,
     };
     let cache = match fields.get("cache") {
         Some(node) => cache(value::choice(node, DISK_CACHES, scope, problems)?),
         None => DiskCache::default(),
     };
-    Some(LabDisk { name: key.text.clone(), size_bytes, limits, burst, changes, bus, cache })
+    if let Some(why) = clash(bus, cache, aio, iothread) {
+        let span = fields.key(if iothread { "iothread" } else { "aio" }).map_or(key.span, |key| key.span);
+        problems.add(span, why.to_owned());
+        return None;
+    }
+    Some(LabDisk {
+        name: key.text.clone(),
+        size_bytes,
+        limits,
+        burst,
+        changes,
+        bus,
+        cache,
+        aio,
+        format,
+        iothread,
+    })
 }
 
 /// Reads changes of limits during each trial, in order of time; each has all limits from then on.
@@ -310,10 +333,6 @@ fn limits(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -
         limits.total_bps = Some(value::size(node, scope, problems)?);
     }
     Some(limits)
-}
-
-fn bus(word: &str) -> Bus {
-    Bus::named(word).unwrap_or_default()
 }
 
 fn cache(word: &str) -> DiskCache {

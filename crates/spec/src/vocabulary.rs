@@ -18,7 +18,7 @@ mod zfs;
 pub(crate) use asked::{CONTRAST, EXPECTATION};
 pub(crate) use find::{FIND, FIND_BY, FIND_LIMIT};
 pub(crate) use knobs::KNOBS;
-pub(crate) use lab_disk::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE};
+pub(crate) use lab_disk::{AIOS, BURST, BUSES, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE};
 pub(crate) use layer_name::LayerName;
 use limits::{BPS, IOPS, READ_BPS, READ_IOPS, WRITE_BPS, WRITE_IOPS};
 pub(crate) use machines::{MACHINE, MACHINES};
