@@ -196,7 +196,7 @@ Examples:
     /// Give a run a name, so that EXPERIMENT@NAME means it
     #[command(after_help = gate::TAG_HELP)]
     Tag(Tag),
-    /// Choose the cheapest measured stack that does what you want, with 95 % confidence, or say that none does
+    /// Choose the cheapest measured stack that meets your limits, with 95 % confidence, or say that none does
     #[command(after_help = money::CHOOSE_HELP)]
     Choose(Choose),
     /// Compute what the offers of a price list cost: per hour, month and year, and over a term. Needs no run

@@ -55,7 +55,7 @@ pub(crate) struct Choose {
     /// What a stack must do: METRIC >= VALUE or METRIC <= VALUE, separated by commas (docs/metrics.md)
     #[arg(long, value_name = "LIMITS", value_parser = wants, required = true)]
     pub(crate) want: Wants,
-    /// What is to be the least
+    /// What to minimise
     #[arg(long, value_enum, default_value_t = By::Price, value_name = "WHAT")]
     pub(crate) by: By,
     /// Only this workload; repeatable
