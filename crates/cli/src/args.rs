@@ -41,8 +41,8 @@ Exit codes:
   0    fine
   1    an expectation was not met, or `gate` found a regression
   2    the input is wrong: arguments, experiment file, settings
-  3    the machine refuses: guard, privileges, a missing tool, no space
-  4    our own fault, or an undo that failed
+  3    the machine refuses: a disk that isn't free or claimed, privileges, a missing tool, no space
+  4    a fault of diskproof, or an undo that failed
   5    `gate` can't tell whether there is a regression, or cells of the baseline are missing
   130  ended by Ctrl-C (143: by SIGTERM); measured trials are kept, `diskproof resume` goes on";
 
@@ -161,7 +161,7 @@ A run goes on as if it had not ended: the same order, the same seeds, the same r
     #[command(after_help = "\
 Examples:
   diskproof show                   the latest run
-  diskproof show 20261121-2014     the run whose name begins so")]
+  diskproof show 20261121-2014     the run with a name that begins so")]
     Show(Show),
     /// Write a run's result as one HTML file with pictures, or as a folder of pages of all runs
     #[command(after_help = report::REPORT_HELP)]
@@ -196,7 +196,7 @@ Examples:
     /// Give a run a name, so that EXPERIMENT@NAME means it
     #[command(after_help = gate::TAG_HELP)]
     Tag(Tag),
-    /// Choose the cheapest measured stack that does what you want, with 95 % confidence, or say that none does
+    /// Choose the cheapest measured stack that meets your limits, with 95 % confidence, or say that none does
     #[command(after_help = money::CHOOSE_HELP)]
     Choose(Choose),
     /// Compute what the offers of a price list cost: per hour, month and year, and over a term. Needs no run

@@ -50,7 +50,7 @@ fn misused(error: &clap::Error) -> ! {
         let (job, file) = (file.ends_with(".fio"), record::printable::printable(file));
         let on = if job { " --on DIR" } else { "" };
         output::complain(&Failure::input(format!(
-            "{file} is a file and no verb: `diskproof plan {file}{on}` shows what it would do, `diskproof run {file}{on}` does it"
+            "{file} is a file, not a command: `diskproof plan {file}{on}` shows what it would do, `diskproof run {file}{on}` does it"
         )));
         std::process::exit(i32::from(Exit::Input.code()));
     }

@@ -165,7 +165,7 @@ fn every_unreadable_file_is_named_and_the_others_are_imported() {
     assert!(answer.out.contains("left out: r/notes.md"), "{}", answer.out);
     for part in [
         "r/cut.json: its last JSON document has no end",
-        "r/other.csv: it is no result",
+        "r/other.csv: it is not a result",
         "r/vdbench.log: it is a report of vdbench",
         "absent.json: No such file",
     ] {
@@ -186,7 +186,7 @@ fn other_tools_have_their_own_figures() {
     home.fine(&["import", "b.csv"]);
     let cell = &home.json(&["export", "latest", "--json"])["cells"][0];
     assert_eq!(cell["metrics"]["seeks"]["estimate"], 312.5);
-    assert_eq!(cell["too_fast"]["rewrite_bw"], 1, "too fast is no number and not absent");
+    assert_eq!(cell["too_fast"]["rewrite_bw"], 1, "too fast is not a number and not absent");
     assert!(home.fine(&["show"]).contains("too fast"));
     home.put("x_iops.1.log", "1000, 100, 0, 0\n2000, 300, 0, 0\n");
     home.put("x_bw.1.log", "1000, 400, 0, 0\n2000, 1200, 0, 0\n");

@@ -183,7 +183,7 @@ impl Watched {
 fn missed(state: MachineState) -> &'static str {
     match state {
         MachineState::Off => "is off",
-        MachineState::NoSsh => "answers, but ssh doesn't get in",
+        MachineState::NoSsh => "answers, but ssh can't log in",
         MachineState::On | MachineState::Unknown => "can't be asked",
     }
 }

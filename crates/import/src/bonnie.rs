@@ -111,7 +111,7 @@ mod tests {
         let file = source(&format!("{LINE}\n{}\n", LINE.replace(",312.5,", ",fast,")));
         let error = read(&file).unwrap_err();
         assert!(matches!(error, ReadError::Bonnie { line: 2, .. }), "{error}");
-        assert!(error.to_string().contains("seeks: \"fast\" is no figure"), "{error}");
+        assert!(error.to_string().contains("seeks: \"fast\" is not a figure"), "{error}");
         assert!(!is(&source("1.98,2.00a\n")) && !is(&source("a,b,c\n")));
     }
 }

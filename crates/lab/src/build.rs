@@ -90,7 +90,7 @@ fn is_root() -> bool {
 
 fn lock_build(place: &Path, what: &str, ear: Ear<'_>) -> Result<Lock, LabError> {
     lock(&with_end(place, ".lock"), || {
-        ear(&StepEvent::Note(format!("somebody else is building {what}; waiting for it")))
+        ear(&StepEvent::Note(format!("another diskproof is building {what}; waiting for it")))
     })
 }
 

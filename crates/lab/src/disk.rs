@@ -57,7 +57,7 @@ pub enum SpecError {
     #[error("`{0}` can't name a disk: 1 to 20 of a-z, 0-9, - and _, and not `root`; e.g. d1:size=1g,iops=80")]
     Name(String),
     /// The key is unknown.
-    #[error("`{key}` is no key of a disk; known are {}", KEYS.join(", "))]
+    #[error("`{key}` is not a key of a disk; known are {}", KEYS.join(", "))]
     Key {
         /// As typed.
         key: String,

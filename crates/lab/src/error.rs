@@ -142,8 +142,7 @@ pub enum LabError {
     },
     /// Another run uses the guest.
     #[error(
-        "process {process} is at work in the lab {name}; two at once would share its processors and measure each other: let that end, \
-         or name another guest"
+        "process {process} is at work in the lab {name}; two at once would share its processors and measure each other: wait until it ends, or name another guest"
     )]
     Occupied {
         /// The lab.

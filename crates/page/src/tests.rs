@@ -79,7 +79,7 @@ pub(crate) fn rows(figure: Node<'_, '_>) -> Vec<Vec<String>> {
 }
 
 pub(crate) fn close(shown: &str, value: f64) -> bool {
-    let shown: f64 = shown.parse().unwrap_or_else(|_| panic!("{shown} is no number"));
+    let shown: f64 = shown.parse().unwrap_or_else(|_| panic!("{shown} is not a number"));
     (shown - value).abs() <= 1e-5 * value.abs()
 }
 
@@ -425,7 +425,7 @@ fn the_first_screen_has_the_question_the_answer_the_picture_and_what_to_know() {
         "<h2>Expectations",
         "<h2>Measured",
         "Cell by cell",
-        "What they rest on",
+        "What the figures rest on",
         "The experiment file",
     ]
     .iter()

@@ -65,7 +65,7 @@ impl fmt::Display for CsvError {
                     "its results are in format {format:?} with {fields} fields; known are 1.96, 1.97 and 1.98"
                 )
             }
-            Self::NoFigure { name, field } => write!(f, "{name}: {field:?} is no figure"),
+            Self::NoFigure { name, field } => write!(f, "{name}: {field:?} is not a figure"),
             Self::Empty => f.write_str("its results hold no figure"),
         }
     }

@@ -93,7 +93,7 @@ impl TryFrom<String> for Mac {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is no hardware address"))
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a hardware address"))
     }
 }
 

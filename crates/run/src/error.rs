@@ -18,7 +18,7 @@ pub enum RunError {
         source: Box<RunError>,
     },
     /// The plan has a cell for this target, but no node was given for it.
-    #[error("there is no node for target {0}")]
+    #[error("there is no agent process for target {0}")]
     NoNode(String),
     /// One target mounts from another, but no route between them was given.
     #[error("it is unknown how target {client} reaches {server}")]

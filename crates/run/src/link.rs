@@ -39,7 +39,7 @@ pub enum LinkError {
         said: Vec<String>,
     },
     /// The node sent a line that is no valid reply.
-    #[error("the agent process sent a line that is no reply: {line}")]
+    #[error("the agent process sent a line that is not a reply: {line}")]
     Garbled {
         /// The line, truncated.
         line: String,

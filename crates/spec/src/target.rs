@@ -89,7 +89,7 @@ fn ceiling(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Optio
     };
     if fields.entries().is_empty() {
         problems
-            .add_missing(node.span, "limits of a machine that say no limit")
+            .add_missing(node.span, "limits of a machine without a limit")
             .expected("`iops`, `bps` or both, e.g. `{ iops: 16000, bps: 593m }`");
         return None;
     }
@@ -180,7 +180,7 @@ pub(crate) fn plain_address(node: &Node, scope: &Scope<'_>, problems: &mut Probl
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     if text.is_empty() || text.len() > 253 || text.starts_with('-') || !text.bytes().all(plain) {
         problems
-            .add(node.span, format!("`{}` is no address", printable(&text, 60)))
+            .add(node.span, format!("`{}` is not an address", printable(&text, 60)))
             .expected(EXPECTED_ADDRESS);
         return None;
     }
@@ -193,7 +193,7 @@ pub(crate) fn destination(node: &Node, scope: &Scope<'_>, problems: &mut Problem
     let text = value::text(node, EXPECTED, scope, problems)?;
     if text.is_empty() || text.starts_with('-') || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         problems
-            .add(node.span, format!("`{}` is no destination", printable(&text, 60)))
+            .add(node.span, format!("`{}` is not a destination", printable(&text, 60)))
             .expected(EXPECTED)
             .help("a port or key belongs into ~/.ssh/config");
         return None;
@@ -303,7 +303,7 @@ fn changes(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) 
         let limits = limits(&own, scope, problems)?;
         if limits == Limits::default() {
             problems
-                .add(item.span, "a change that says no limit")
+                .add(item.span, "a change without a limit")
                 .expected("all limits that hold from then on, e.g. `{ after: 5s, iops: 40 }`");
             return None;
         }

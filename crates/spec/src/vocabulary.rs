@@ -67,7 +67,7 @@ pub(crate) static EXPERIMENT: Table = Table {
         needed(
             "workloads",
             Shape::MapOf(&Shape::Map(&WORKLOAD)),
-            "What is asked of every stack; {factor} in a name is filled in",
+            "The loads that every stack gets; {factor} in a name is filled in",
         ),
         key(
             "only",
@@ -137,7 +137,7 @@ pub(crate) static TARGET: Table = Table {
     what: "a target",
     keys: &[
         key("ssh", Shape::Text, "host, user@host, or a name of ~/.ssh/config; sshd is all it needs"),
-        key("guest", Shape::Text, "Name of a lab guest, brought up for the run (`diskproof lab`)"),
+        key("guest", Shape::Text, "Name of a lab guest, started for the run (`diskproof lab`)"),
         key(
             "disks",
             Shape::MapOf(&Shape::Map(&LAB_DISK)),
@@ -154,7 +154,7 @@ pub(crate) static TARGET: Table = Table {
             Shape::Either(&[Shape::Text, Shape::Map(&VOLUME_PRICE)]),
             "What the machine costs: `0.10/hour`, or the name of an offer of `prices`",
         ),
-        key("limits", Shape::Map(&CEILING), "What the machine passes on, all its volumes together"),
+        key("limits", Shape::Map(&CEILING), "Limits of the machine for all its volumes together"),
     ],
     instead: &[
         ("host", "write `ssh: user@host`"),
@@ -333,7 +333,11 @@ pub(crate) static LAYER: Table = Table {
             "What is below, exported by this machine's NFS server and mounted from it",
         ),
         key("command", Shape::Map(&COMMAND), "Your own programs"),
-        key("knobs", Shape::Map(&KNOBS), "Settings of the kernel while the stack stands, put back after it"),
+        key(
+            "knobs",
+            Shape::Map(&KNOBS),
+            "Settings of the kernel while the stack exists; undo puts them back",
+        ),
     ],
     instead: &[
         ("lvm2", "write `lvm`"),
@@ -448,7 +452,7 @@ pub(crate) static COMMAND: Table = Table {
         needed(
             "provides",
             Shape::Either(&[Shape::Choice(&["mount"]), Shape::Map(&PROVIDES)]),
-            "What it hands upward: `mount`, or { device: /dev/... }",
+            "What it gives to the next layer or the load: `mount`, or { device: /dev/... }",
         ),
     ],
     instead: &[("start", "write `up`"), ("stop", "write `down`"), ("run", "write `up`")],

@@ -132,7 +132,7 @@ impl Files {
             Ok(about) if about.is_file() => {
                 self.found.push(Candidate { path: path.to_owned(), is_named: true })
             }
-            Ok(_) => self.wrong.push(Unread::new(path.shown().to_string(), "it is no file".to_owned())),
+            Ok(_) => self.wrong.push(Unread::new(path.shown().to_string(), "it is not a file".to_owned())),
             Err(error) => self.wrong.push(Unread::new(path.shown().to_string(), error.to_string())),
         }
     }

@@ -105,7 +105,7 @@ fn carry_out(
     let done = earlier.len() as u64;
     let mut teller = Teller::new(settings.progress.value, colours, session.plan, done, &wishes);
     if let Err(error) = wish.answer_with(teller.speaker()) {
-        teller.speaker()(&format!("warning: diskproof can not say how it handles signals: {error}"));
+        teller.speaker()(&format!("warning: diskproof can't show how it handles signals: {error}"));
     }
     let provision_anew = session.provision_anew;
     let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
@@ -205,7 +205,7 @@ fn conclude(session: &Session<'_>, ended: &Ended) -> Result<Exit, Failure> {
             page::show(&report::result(&view), session.settings)?;
         }
         output::aside(&format!(
-            "\nkept in {}; again: diskproof show {run}; for programs: diskproof export {run} --json",
+            "\nkept in {}; to see it again: diskproof show {run}; for programs: diskproof export {run} --json",
             session.settings.store.value.shown(),
             run = run.0.shown()
         ));

@@ -50,7 +50,7 @@ impl Tracker {
             trials_begun: None,
             cell: None,
             round: 0,
-            step: "starting the node".to_owned(),
+            step: "starting the agent process".to_owned(),
             step_done: None,
             standing: None,
             expected: None,
@@ -200,8 +200,7 @@ impl Tracker {
             return None;
         };
         Some(format!(
-            "trials of {workload} take {} from now on: about {rounds} rounds of these will do, where {} would take about \
-             {rounds_of_pilots}; the first rounds don't count",
+            "trials of {workload} take {} from now on: about {rounds} rounds of these are enough, where {} would take about {rounds_of_pilots}; the first rounds don't count",
             Seconds(*trial_seconds),
             Seconds(*pilot_seconds)
         ))

@@ -165,7 +165,7 @@ impl Getting<'_> {
             return Ok(None);
         }
         let [size, digest, _, first, _] = words(&answer)?;
-        far.size = size.parse().map_err(|_| CopyError::There(format!("`{size}` is no size")))?;
+        far.size = size.parse().map_err(|_| CopyError::There(format!("`{size}` is not a size")))?;
         digest.clone_into(&mut far.digest);
         let have = far.from;
         let own = File::open(far.part()).and_then(|file| sha256(file, have)).ok();

@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(rows("1700000000500, 1, 0, 0\n1700000001500, 1, 0, 0\n", false).unwrap()[1].time_ms, 2000);
         assert_eq!(rows("\n", false), Err(ReadError::EmptyLog));
         let error = rows("500, 1, 0, 4096\nbroken\n", false).unwrap_err();
-        assert_eq!(error.to_string(), "line 2: \"broken\" is no row of a log of fio");
+        assert_eq!(error.to_string(), "line 2: \"broken\" is not a row of a log of fio");
         assert!(rows("5, 1, 3, 4096\n", false).is_err(), "there are three directions");
     }
 

@@ -96,7 +96,7 @@ fn what_the_model_cannot_say_stays_open() {
         (Does::Open, Some("its volumes declare no limits"))
     );
     let text = &prospect.workloads[0].text;
-    assert_eq!(text, "by the model no stack is known to do; it leaves open: any");
+    assert_eq!(text, "by the model no stack is known to meet the limits; it leaves open: any");
     let none = told(vec![cell("one", 1, true)], "", &[("write_iops", Bound::AtLeast, 10.0)]);
     assert_eq!(of(&none, "one").figures[0].why_not.as_deref(), Some("the workload has no such I/O"));
 }
