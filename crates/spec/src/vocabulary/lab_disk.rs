@@ -22,7 +22,7 @@ pub(crate) static LAB_DISK: Table = Table {
         key("cache", Shape::Choice(DISK_CACHES), "How QEMU opens the file behind it; default: none"),
         key("aio", Shape::Choice(AIOS), "How QEMU submits I/O to that file; default: threads"),
         key("format", Shape::Choice(FORMATS), "Format of that file; default: raw"),
-        key("iothread", Shape::Switch, "Whether the disk has a thread of its own in QEMU; default: no"),
+        key("iothread", Shape::Switch, "Whether the disk has a thread of its own in QEMU; default: 0"),
     ],
     instead: &[
         ("bw", "write `bps`"),
