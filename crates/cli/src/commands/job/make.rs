@@ -94,7 +94,10 @@ fn new_run(args: &Experiment, cut: &Cut, settings: &Settings) -> Result<Made, Fa
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
     let unknown = Environment { diskproof: env!("CARGO_PKG_VERSION").to_owned(), ..Environment::default() };
     store.create_run(&run, &plan, &unknown).map_err(judged::unreadable)?;
-    found(&store, run, cut, settings)
+    let made = found(&store, run, cut, settings)?;
+    let queued = Stopped::Queued { blocks: made.blocks.len() as u64 };
+    store.finish_run(&made.run, &queued).map_err(judged::unreadable)?;
+    Ok(made)
 }
 
 fn check(run: &RunId, plan: &Plan, cut: &Cut, settings: &Settings) -> Result<(), Failure> {
