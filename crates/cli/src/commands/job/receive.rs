@@ -1,9 +1,8 @@
 //! `diskproof job receive`: stores results that come on standard input, and answers each line.
 
 use super::taker::Taker;
-use crate::commands::{judged, show};
+use crate::commands::show;
 use crate::exit::{Exit, Failure};
-use crate::output;
 use crate::settings::Settings;
 use fleet::queue::{Answer, Line};
 use std::io::{BufRead, Read as _, Write as _};
@@ -28,12 +27,6 @@ pub(super) fn receive(settings: &Settings) -> Result<Exit, Failure> {
             // The sender is gone. What is stored is stored; it asks for that when it comes again.
             break;
         }
-    }
-    drop(out);
-    if let Some(run) = taker.run() {
-        let head = store.head(run).map_err(judged::unreadable)?;
-        let planned = head.plan.cells.len() * head.plan.measure.rounds as usize;
-        output::aside(&format!("run {run}: {} of {planned} trials are stored", head.trials_done));
     }
     Ok(Exit::Fine)
 }
