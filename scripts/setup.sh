@@ -50,6 +50,12 @@ socat socat
 ethtool ethtool
 ip iproute2
 tc iproute2
+gearmand gearman-job-server
+gearman gearman-tools
+munged munge
+slurmctld slurmctld
+slurmd slurmd
+sbatch slurm-client
 /usr/lib/openssh/sftp-server openssh-sftp-server"
 
 # Packages of the given needs that are not there, each once.

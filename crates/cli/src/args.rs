@@ -3,6 +3,7 @@
 mod calibrate;
 mod gate;
 mod import;
+mod job;
 mod lab;
 mod machines;
 mod money;
@@ -11,6 +12,7 @@ mod report;
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use import::Import;
+pub(crate) use job::{Cut, Job, JobCollect, JobMake, JobRun, JobSubmit, JobVerb, JobWork};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
 pub(crate) use machines::{
     From, Machines, MachinesGet, MachinesList, MachinesMount, MachinesPut, MachinesRun, MachinesShell,
@@ -233,6 +235,9 @@ keys and names come from ~/.ssh/config. The exit code is that of the command.")]
     /// Ask, command and wake many machines at once, which need only sshd
     #[command(after_help = machines::MACHINES_HELP)]
     Machines(Machines),
+    /// Cut a run into blocks for a queue (Gearman, Slurm), and do such blocks
+    #[command(after_help = job::JOB_HELP)]
+    Job(Job),
     /// List every disk: whether it is free, and why not
     Devices(JsonOnly),
     /// Declare that a disk is yours and that diskproof may overwrite it

@@ -14,6 +14,7 @@ pub(crate) mod gate;
 pub(crate) mod generate;
 pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod job;
 pub(crate) mod judge;
 pub(crate) mod lab;
 pub(crate) mod list;

@@ -87,6 +87,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Undo(undo) => commands::undo::undo(&undo, &settings?),
         Verb::On(on) => commands::on::on(&on, &settings?),
         Verb::Machines(machines) => commands::machines::machines(&machines, &settings?),
+        Verb::Job(job) => commands::job::job(&job.verb, &settings?),
         Verb::Devices(devices) => commands::devices::devices(&devices, &settings?),
         Verb::Claim(claim) => commands::claim::claim(&claim, &settings?),
         Verb::Unclaim(unclaim) => commands::claim::unclaim(&unclaim, &settings?),

@@ -1,6 +1,6 @@
 //! Machines: starts the agent processes of a plan's machines (as a child process here, over ssh elsewhere), finds the routes between
 //! machines for NFS, and starts lab guests for a run and restores their earlier state. Reads inventories, and asks, commands and wakes
-//! many machines at once.
+//! many machines at once. Cuts runs into blocks for queues.
 
 mod agent;
 mod command;
@@ -13,6 +13,7 @@ mod link;
 mod local;
 mod mount;
 mod options;
+pub mod queue;
 mod resolved;
 mod routes;
 mod runtime_dir;

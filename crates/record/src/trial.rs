@@ -1,5 +1,6 @@
 //! The record of one trial.
 
+use crate::block::Block;
 use crate::bonnie::Bonnie;
 use crate::copy::Copied;
 use crate::counter::Evidence;
@@ -30,6 +31,9 @@ pub struct TrialRecord {
     /// Where it was imported from; `None`: diskproof measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// The block of a queued run that it is part of; `None`: one controller made all trials of its run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
     /// Seed of this trial's random offsets and data.
     pub seed: u64,
     /// Start time, UTC, milliseconds since the epoch.
@@ -100,6 +104,7 @@ impl TrialRecord {
             id,
             tried: None,
             imported: None,
+            block: None,
             seed,
             started_unix_ms,
             outcome,

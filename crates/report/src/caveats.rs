@@ -125,6 +125,8 @@ pub fn title(finding: &Finding) -> &'static str {
         Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::NotAsAsked => "not done as asked",
         Claim::Skipped => "skipped by the user",
+        Claim::SharedNode => "the Slurm node was shared",
+        Claim::MachinesDiffer => "machines that differ did the rounds",
         Claim::JobOptions => "the job's options leave open what was measured",
         Claim::WriteAmplified => "each write became several on the devices",
         Claim::Stalled => "a part of the trial was an outage",

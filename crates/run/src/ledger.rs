@@ -28,9 +28,17 @@ const MAX_FAILURES: u32 = 2;
 #[derive(Debug, Clone, Default)]
 pub struct Earlier {
     trials: BTreeMap<TrialId, Seen>,
+    /// Rounds that others make.
+    rounds: u32,
 }
 
 impl Earlier {
+    /// No trials, and a run that begins with this round, from 0: the rounds before it are others' task.
+    #[must_use]
+    pub fn before_round(round: u32) -> Self {
+        Self { trials: BTreeMap::new(), rounds: round }
+    }
+
     /// Adds a trial; the caller may drop the record's samples and output. Ignores trials of cells that aren't in the plan.
     pub fn add(&mut self, plan: &Plan, record: &TrialRecord) {
         if let Some(cell) = plan.cells.iter().find(|cell| cell.id == record.id.cell) {
@@ -123,7 +131,7 @@ impl<'a> Ledger<'a> {
             lengths: Lengths::default(),
             earlier_seconds: earlier.trials.values().map(|seen| seen.seconds).sum(),
             begun: earlier.trials.keys().map(|id| id.round + 1).max().unwrap_or(0),
-            round: 0,
+            round: earlier.rounds,
             queue: VecDeque::new(),
             news: VecDeque::new(),
             ended: None,

@@ -11,7 +11,7 @@ use crate::scene::Scene;
 use crate::sequential::Means;
 use crate::span::number;
 use crate::usage::rate::made_iops;
-use crate::{emulated, leaves, limit, metrics, phases, provision, search};
+use crate::{blocks, emulated, leaves, limit, metrics, phases, provision, search};
 use record::event::Stopped;
 use record::finding::{Claim, Finding, Served, Severity};
 use record::fio_option;
@@ -77,6 +77,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let repeated: &[Facts<'_>] = if search.is_some() { &[] } else { &facts };
     findings.extend(course::within(cell, repeated, &plan.measure));
     findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
+    findings.extend(blocks::findings(cell, &measured));
     findings.extend(provision::findings(cell, number(measured.len()), input));
 
     let rounds = CellRounds::of(plan, cell, repeated, &shares, &metrics);

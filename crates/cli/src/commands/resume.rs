@@ -124,7 +124,9 @@ fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
         | Stopped::TimeSpent
         | Stopped::WrittenSpent
         | Stopped::CostSpent
-        | Stopped::Imported { .. } => true,
+        | Stopped::Imported { .. }
+        // It goes on elsewhere.
+        | Stopped::Queued { .. } => true,
         Stopped::Requested { .. } | Stopped::Interrupted | Stopped::Failed { .. } | Stopped::Unfinished => {
             false
         }

@@ -119,6 +119,16 @@ fn carry_out(
     stopped
 }
 
+/// The environment with the ceiling from the user's state folder. The agent process reads only its own state folder; under sudo that is
+/// root's, and not the one to which the user's `doctor` wrote.
+pub(super) fn with_ceiling(environment: &Environment, settings: &Settings) -> Environment {
+    let mut environment = environment.clone();
+    if environment.native_ceiling.is_none() {
+        environment.native_ceiling = engine::native::ceiling::current(&settings.state.value, &environment);
+    }
+    environment
+}
+
 /// Stores what events report, before any other consumer receives them.
 struct Keeper<'a> {
     store: &'a Store,
@@ -133,15 +143,8 @@ struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
-    /// The environment with the ceiling from the user's state folder. The agent process reads only its own state folder; under sudo that is
-    /// root's, and not the one to which the user's `doctor` wrote.
     fn with_ceiling(&self, environment: &Environment) -> Environment {
-        let mut environment = environment.clone();
-        if environment.native_ceiling.is_none() {
-            let state = &self.session.settings.state.value;
-            environment.native_ceiling = engine::native::ceiling::current(state, &environment);
-        }
-        environment
+        with_ceiling(environment, self.session.settings)
     }
 
     /// Adds this session's provisioning steps to the record. A process that ran a step has the machine to itself; if all steps were

@@ -15,6 +15,7 @@ use record::trial::{EngineOutput, Outcome, Series, StepTime, Totals, TrialRecord
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
 
+mod block;
 mod hunt;
 
 const DATA: u64 = 8 << 20;
