@@ -136,6 +136,17 @@ fn a_void_cell_is_left_out_and_named() {
     assert!(answer.text.ends_with("(not compared, since their figures are not storage figures: hole)"));
 }
 
+#[test]
+fn a_void_cell_is_not_the_best_of_the_others_where_all_others_tie() {
+    let (hole, mut trials) = cell("hole", &[90_000, 90_000, 90_000]);
+    trials.iter_mut().for_each(|t| t.topology.fs_type = Some("tmpfs".to_owned()));
+    let view = judged(&vec![cell("a", &[2000, 1500, 1990]), (hole, trials), cell("b", &[1500, 2010, 1490])]);
+    let answer = only(&view);
+    assert_eq!(answer.tied.len(), 1, "{}", answer.text);
+    assert!(!answer.text.contains("the best of the others"), "{}", answer.text);
+    assert!(answer.text.ends_with("(not compared, since their figures are not storage figures: hole)"));
+}
+
 fn with_volumes((mut cell, trials): (Cell, Vec<TrialRecord>), names: &[&str]) -> (Cell, Vec<TrialRecord>) {
     let kind = VolumeKind::Emulate { size_bytes: 1 << 30, limits: Limits::default() };
     cell.stack.volumes = names.iter().map(|n| Volume { name: (*n).to_owned(), kind: kind.clone() }).collect();
