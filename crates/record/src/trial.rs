@@ -9,7 +9,7 @@ use crate::find::Tried;
 use crate::id::TrialId;
 use crate::imported::Imported;
 use crate::knobs::Setting;
-use crate::latency::{Latencies, LatencyHistogram};
+use crate::latency::{Latencies, LatencyHistogram, LatencySteps};
 use crate::lvm::ThinRecord;
 use crate::lvm_cache::CacheRecord;
 use crate::topology::Topology;
@@ -432,6 +432,12 @@ pub struct Series {
     pub trim_ios: Vec<u64>,
     /// Bytes read and written in each step.
     pub bytes: Vec<u64>,
+    /// Latencies of the reads over the same time, in steps of their own; `None`: no read completed, or the engine doesn't report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_latency: Option<LatencySteps>,
+    /// The same of the writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_latency: Option<LatencySteps>,
 }
 
 /// The number of times that one error occurred.

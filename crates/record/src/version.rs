@@ -23,8 +23,9 @@ impl FormatVersion {
     ///   targets, disks of lab guests; ZFS pools and ARC; copies of a corpus and runs of Bonnie++; persistent stacks; counters of
     ///   LVM caches, when caches are attached and detached; NFS on one machine or between two targets, with the server's samples
     ///   and clock; provisioning; contrasts; syncs and durable writes of an engine; searches and the levels of their trials; phases
-    ///   of job files; price lists; imported trials; the goal of the cheapest cell; blocks of queued runs.
-    pub const RECORD: Self = Self { major: 1, minor: 3 };
+    ///   of job files; price lists; imported trials; the goal of the cheapest cell.
+    /// * 1.4: latencies over the time of a trial; blocks of queued runs.
+    pub const RECORD: Self = Self { major: 1, minor: 4 };
 
     /// Whether a reader of version `self` understands the output of a writer of version `written`.
     #[must_use]

@@ -185,6 +185,7 @@ impl Counted {
             write_ios: of(writes),
             trim_ios: of(trims),
             bytes: read_bytes.iter().zip(&write_bytes).map(|(read, write)| read + write).collect(),
+            ..Series::default()
         })
     }
 

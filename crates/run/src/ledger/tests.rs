@@ -107,6 +107,7 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
             write_ios: none.clone(),
             trim_ios: none.clone(),
             bytes: none,
+            ..Series::default()
         }),
         ..EngineOutput::new("scripted".to_owned(), Window { start_ns: 0, end_ns: (seconds * 1e9) as u64 })
     };
