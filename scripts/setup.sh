@@ -44,6 +44,8 @@ ssh openssh-client
 /usr/sbin/sshd openssh-server
 zfs-fuse zfs-fuse
 sshfs sshfs
+script bsdutils
+virsh libvirt-clients
 bindfs bindfs
 mkntfs ntfs-3g
 socat socat

@@ -221,6 +221,10 @@ impl Session<'_, '_> {
                 volumes: volumes_of(plan, &line.target),
                 space_bytes: space_of(plan, &line.target),
                 needs_tools: spec::tools_on(plan, &line.target),
+                ends_in_seconds: plan
+                    .measure
+                    .max_seconds
+                    .map(|most| most - self.how.earlier.seconds() - self.begun.elapsed().as_secs_f64()),
             };
             match line.ask(&request, self.cancel, self.sink) {
                 Ok(Reply::Opened { volumes }) => {

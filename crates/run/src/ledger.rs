@@ -46,6 +46,11 @@ impl Earlier {
         }
     }
 
+    /// How long the trials took, in seconds.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.trials.values().map(|seen| seen.seconds).sum()
+    }
+
     /// The number of trials.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -129,7 +134,7 @@ impl<'a> Ledger<'a> {
             families: plan.families(),
             cells,
             lengths: Lengths::default(),
-            earlier_seconds: earlier.trials.values().map(|seen| seen.seconds).sum(),
+            earlier_seconds: earlier.seconds(),
             begun: earlier.trials.keys().map(|id| id.round + 1).max().unwrap_or(0),
             round: earlier.rounds,
             queue: VecDeque::new(),

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
 /// Why the node could not start.
@@ -151,9 +152,12 @@ impl<W: Write> Node<'_, W> {
         let answered = match request {
             Request::Hello { .. } => Ok(self.hello()),
             Request::Provision { steps, anew } => Ok(self.provision(&steps, anew)),
-            Request::Open { run, volumes, space_bytes, needs_tools } => tools::check(&needs_tools)
-                .map_err(Failure::from)
-                .and_then(|()| self.open(&run, &volumes, &space_bytes)),
+            Request::Open { run, volumes, space_bytes, needs_tools, ends_in_seconds } => {
+                let ends = ends_in_seconds.and_then(unix_seconds_in);
+                tools::check(&needs_tools)
+                    .map_err(Failure::from)
+                    .and_then(|()| self.open(&run, &volumes, &space_bytes, ends))
+            }
             Request::Trial(request) => self.trial(&request),
             Request::Serve { trial, client } => self.serve(*trial, &client),
             Request::Turn { turn } => self.turn(&turn),
@@ -198,10 +202,11 @@ impl<W: Write> Node<'_, W> {
         run: &RunId,
         volumes: &[Volume],
         space_bytes: &BTreeMap<String, u64>,
+        ends_unix_s: Option<u64>,
     ) -> Result<Reply, Failure> {
         self.close()?;
         check_space(volumes, space_bytes)?;
-        let mut journal = Journal::open(&self.machine, run)?;
+        let mut journal = Journal::open_until(&self.machine, run, ends_unix_s)?;
         let out = &self.out;
         let mut progress = |step: &str, done: Option<f64>| {
             out.event(Event::Step { cell: None, step: step.to_owned(), done })
@@ -348,6 +353,13 @@ impl<W: Write> Node<'_, W> {
 /// The reply to a request that failed.
 fn failed(failure: &Failure) -> Reply {
     Reply::Failed { blame: failure.fault(), error: chain(failure) }
+}
+
+/// The time in so many seconds by this machine's clock, in seconds since 1970.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time in seconds; saturates")]
+fn unix_seconds_in(seconds: f64) -> Option<u64> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    Some((now.as_secs_f64() + seconds) as u64)
 }
 
 /// The directory for job files and output of a run's engines.

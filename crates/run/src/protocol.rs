@@ -53,6 +53,9 @@ pub enum Request {
         space_bytes: BTreeMap<String, u64>,
         /// The names of programs that the cells need.
         needs_tools: Vec<String>,
+        /// In how many seconds the run's time budget is spent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ends_in_seconds: Option<f64>,
     },
     /// Build, prepare, measure and undo one trial. Answered by [`Reply::Trial`].
     Trial(Box<TrialRequest>),
