@@ -201,6 +201,35 @@ fn other_tools_have_their_own_figures() {
 }
 
 #[test]
+fn what_has_to_be_assumed_is_said() {
+    let home = Home::new();
+    home.put(
+        "old/b.csv",
+        "box,2G,,,97000,22,41000,9,,,120500,11,310.5,1,16,900,9,+++++,+++,800,8,950,9,+++++,+++,700,7\n",
+    );
+    let rows: String = (1..=200).map(|n| format!("{}, 700, 0, 4096\n", n * 10)).collect();
+    home.put("old/x_lat.1.log", &rows);
+    let answer = home.diskproof(&["import", "old"]);
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    for part in [
+        "note: old/b.csv: a line with 27 fields and no version",
+        "note: old/x_lat.1.log: its latencies are left out",
+    ] {
+        assert!(answer.err.contains(part), "{part} in {}", answer.err);
+    }
+    let view = home.json(&["export", "latest", "--json"]);
+    let cells = view["cells"].as_array().unwrap();
+    let metric = |name: &str| cells.iter().find_map(|cell| cell["metrics"][name]["estimate"].as_f64());
+    assert_eq!(
+        (metric("seeks"), metric("seq_create"), metric("iops")),
+        (Some(310.5), Some(900.0), Some(100.0))
+    );
+    assert_eq!(metric("read_lat_p50"), None, "microseconds or nanoseconds, nobody knows");
+    let again = home.json(&["import", "old", "--json"]);
+    assert_eq!(again["notes"].as_array().unwrap().len(), 2, "{again}");
+}
+
+#[test]
 fn trials_are_read_by_other_programs_compressed_or_not() {
     let home = Home::new();
     tree(&home);

@@ -119,6 +119,7 @@ impl Row<'_> {
             ask: Ask::Options(options),
             started_unix_ms: source.modified_unix_ms,
             outcome: Outcome::Measured,
+            notes: Vec::new(),
             output: EngineOutput {
                 input: self.text("command").unwrap_or_default().to_owned(),
                 raw: self.line.to_owned(),

@@ -7,7 +7,7 @@ use crate::csv::{Formulas, Rows};
 use record::counter::{BlockCounters, Sample};
 use record::id::{CellId, RunId};
 use record::latency::LatencySteps;
-use record::metric::info;
+use record::metric::{MONEY, info};
 use record::plan::{Cell, Plan};
 use record::printable::printable;
 use record::trial::{Outcome, Series, TrialRecord, Window};
@@ -126,7 +126,8 @@ impl<'p> Tidy<'p> {
         head.push(Field::Integer(trial.started_unix_ms));
         head.push(Field::Flag(matches!(trial.outcome, Outcome::Failed(_))));
         head.push(Field::text(trial.imported.as_ref().map_or("", |from| &from.file)));
-        let mut metrics = trial.metrics();
+        let cell = self.cells.get(&trial.id.cell);
+        let mut metrics = cell.map(|cell| self.plan.metrics(cell, trial)).unwrap_or_default();
         let derived = self.plan.derived.iter().filter_map(|derived| {
             Some((derived.name.clone(), derived.cells.get(&trial.id.cell)?.value(&metrics)?))
         });
@@ -138,7 +139,11 @@ impl<'p> Tidy<'p> {
         if metrics.is_empty() {
             return vec![row("", None, "")];
         }
-        let unit = |name: &str| info(name).map_or("", |metric| metric.unit);
+        let currency = self.plan.prices.currency.as_deref();
+        let unit = |name: &str| match info(name).map_or("", |metric| metric.unit) {
+            MONEY => currency.unwrap_or(MONEY),
+            unit => unit,
+        };
         metrics.iter().map(|(name, value)| row(name, Some(*value), unit(name))).collect()
     }
 

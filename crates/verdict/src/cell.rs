@@ -16,6 +16,7 @@ use record::event::Stopped;
 use record::finding::{Claim, Finding, Served, Severity};
 use record::fio_option;
 use record::judged::{Asked, CellView, SearchView, TrialCount};
+use record::metric::PRICE_PER_JOB;
 use record::plan::Cell;
 use record::trial::{Outcome, TrialRecord};
 use record::volume::VolumeFacts;
@@ -42,11 +43,14 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let performed: Vec<(&TrialRecord, Cow<'_, Cell>)> = counted.map(|t| (*t, performed(cell, t))).collect();
     let facts: Vec<Facts<'_>> = performed.iter().filter_map(|(t, cell)| Facts::of(t, cell)).collect();
     let shares: Vec<Attribution> = facts.iter().map(attribute).collect();
-    let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| f.trial.metrics()).collect();
+    let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| plan.metrics(cell, f.trial)).collect();
     let mut metrics = match &search {
         Some(search) => search::metrics(cell, search),
         None => metrics::over_trials(&values, means),
     };
+    if let (Some(price), Some(currency)) = (metrics.get_mut(PRICE_PER_JOB), &plan.prices.currency) {
+        price.unit.clone_from(currency);
+    }
     let derived = derived::of(plan, cell, &metrics, number(facts.len()));
     metrics.extend(derived);
 
