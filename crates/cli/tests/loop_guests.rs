@@ -10,7 +10,19 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::process::{Command, Stdio};
 use testkit::LibvirtMachines;
+
+/// Runs `virsh` on a machine.
+fn virsh(site: &Site, machine: &str, words: &[&str], input: &str) -> String {
+    let path = site.dir.join("input");
+    fs::write(&path, input).unwrap();
+    let mut ssh = Command::new("ssh");
+    ssh.arg("-F").arg(site.machines.ssh_config()).args([machine, "virsh", "-q"]).args(words);
+    let output = ssh.stdin(Stdio::from(fs::File::open(&path).unwrap())).output().unwrap();
+    assert!(output.status.success(), "virsh {words:?}: {}", stderr(&output));
+    stdout(&output)
+}
 
 /// A disk of 4 MiB with something on it.
 fn disk(site: &Site, name: &str) -> String {
@@ -99,7 +111,7 @@ fn loop_guests_are_made_listed_stopped_and_removed_with_their_own_files_only() {
     let own = site.machines.path("ham0", "/var/lib/diskproof/guests/web0");
     assert!(own.join("disk0.qcow2").exists() && own.join("seed.iso").exists());
     fs::write(own.join("notes.txt"), "mine").unwrap();
-    site.virsh("ham1", &["define", "/dev/stdin"], STRANGER);
+    virsh(&site, "ham1", &["define", "/dev/stdin"], STRANGER);
     let used = site.run(&["images", "remove", "blank", "--on", "ham0"]);
     assert!(
         used.status.code() == Some(2) && stderr(&used).contains("under the disks of web0, web1"),
@@ -129,9 +141,9 @@ const STRANGER: &str =
 #[test]
 fn loop_guests_of_a_hostile_libvirt_stay_text() {
     let Some(site) = Site::new("hostile", &["ham0"]) else { return };
-    site.virsh("ham0", &["define", "/dev/stdin"], STRANGER);
+    virsh(&site, "ham0", &["define", "/dev/stdin"], STRANGER);
     let note = r#"<domain type='qemu'><name>trap</name><metadata><d:guest xmlns:d="diskproof:guest:1">{"id":"1","folder":"/etc/guests/trap","files":["../passwd"],"images":[],"host_key":""}</d:guest></metadata><memory>65536</memory><os><type>hvm</type></os></domain>"#;
-    site.virsh("ham0", &["define", "/dev/stdin"], note);
+    virsh(&site, "ham0", &["define", "/dev/stdin"], note);
     let table = site.well(&["guests", "list"]);
     assert!(table.contains("ham0:a\\u{9b}31mb") && !table.contains('\u{9b}'), "{table}");
     let refused = site.run(&["guests", "destroy", "--yes", "trap"]);
@@ -248,7 +260,7 @@ fn loop_guests_are_described_as_for_smartos_and_what_can_t_be_had_is_named() {
         "{}",
         stderr(&created)
     );
-    let xml = site.virsh("ham0", &["dumpxml", "mail"], "");
+    let xml = virsh(&site, "ham0", &["dumpxml", "mail"], "");
     assert!(
         xml.contains("filter='clean-traffic'") && xml.contains("name='IP' value='192.168.122.9'"),
         "{xml}"

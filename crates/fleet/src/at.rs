@@ -325,10 +325,12 @@ impl At {
 
 /// What a program printed before it failed, as one line.
 fn words_of(stderr: &str, status: i32) -> String {
-    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    // virsh begins each of its lines so.
+    let bare = |line: &'_ str| line.trim().trim_start_matches("error: ").to_owned();
+    let lines: Vec<String> = stderr.lines().map(bare).filter(|line| !line.is_empty()).collect();
     match lines.is_empty() {
         true => format!("status {status}, without a word"),
-        false => record::printable::one_line(&lines.join(" ")),
+        false => record::printable::one_line(&lines.join("; ")),
     }
 }
 
@@ -398,7 +400,7 @@ mod tests {
 
     #[test]
     fn what_a_program_says_stays_on_one_line() {
-        assert_eq!(words_of("error: a\n\n error: b\u{1b}[2J\n", 1), "error: a error: b\\x1b[2J");
+        assert_eq!(words_of("error: a\n\n error: b\u{1b}[2J\n", 1), "a; b\\x1b[2J");
         assert_eq!(words_of("\n", 7), "status 7, without a word");
     }
 

@@ -5,6 +5,7 @@ mod destroy;
 mod display;
 mod domain;
 mod error;
+mod escape;
 mod filter;
 mod first_boot;
 mod guest_name;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use testkit::LibvirtMachines;
 
 pub(crate) struct Site {
@@ -41,17 +41,6 @@ impl Site {
     pub(crate) fn well(&self, args: &[&str]) -> String {
         let output = self.run(args);
         assert!(output.status.success(), "{args:?}: {}{}", stdout(&output), stderr(&output));
-        stdout(&output)
-    }
-
-    /// Runs `virsh` on a machine.
-    pub(crate) fn virsh(&self, machine: &str, words: &[&str], input: &str) -> String {
-        let path = self.dir.join("input");
-        fs::write(&path, input).unwrap();
-        let mut ssh = Command::new("ssh");
-        ssh.arg("-F").arg(self.machines.ssh_config()).args([machine, "virsh", "-q"]).args(words);
-        let output = ssh.stdin(Stdio::from(fs::File::open(&path).unwrap())).output().unwrap();
-        assert!(output.status.success(), "virsh {words:?}: {}", stderr(&output));
         stdout(&output)
     }
 

@@ -5,7 +5,7 @@ use super::first_boot::{self, HostKey};
 use super::guest_ssh::{GuestSsh, Try, address};
 use super::note::{FILE, Note};
 use super::request::{Network, NewDisk, NewGuest};
-use super::xml::{Boot, DiskFile, Host, domain};
+use super::xml::{Boot, Cpu, DiskFile, Host, domain};
 use super::{domain::domains, filter, guest_name};
 use crate::at::{At, AtError};
 use crate::images::{CMDLINE, DiskFormat, Image, find};
@@ -160,13 +160,6 @@ impl Making<'_> {
         }
         self.write(SEED, first_boot::disk(wanted, &macs, &key, &note.id))?;
         tell(&format!("{} in {}", note.files.join(", "), self.folder));
-        let kvm =
-            at.virsh("ask for KVM", &["domcapabilities", "--virttype", "kvm", "--arch", at.arch()]).is_ok();
-        if !kvm {
-            tell(
-                "this machine has no KVM for libvirt: QEMU emulates the processors, which takes ten times as long",
-            );
-        }
         let seed = DiskFile {
             path: format!("{}/{SEED}", self.folder),
             format: "raw",
@@ -179,16 +172,48 @@ impl Making<'_> {
             .first()
             .and_then(|disk| disk.image.as_ref()?.kernel(at))
             .map(|(kernel, initrd)| Boot { kernel, initrd, cmdline: CMDLINE.to_owned() });
-        let host = Host { arch: at.arch().to_owned(), kvm };
-        let xml =
-            domain(wanted, &macs, &all, boot.as_ref(), &host, &note).map_err(|error| self.wrong(&error))?;
-        let words = at.virsh_words(&["define", "/dev/stdin"]);
-        at.feed("define the guest", &words, xml.into_bytes())?;
+        let description = |cpu| {
+            let host = Host { arch: at.arch().to_owned(), cpu };
+            domain(wanted, &macs, &all, boot.as_ref(), &host, &note).map_err(|error| self.wrong(&error))
+        };
+        let cpu = self.begin(&description, tell)?;
         if wanted.autostart {
             at.virsh("have the guest start with its machine", &["autostart", "--domain", &wanted.name])?;
         }
-        at.virsh("start the guest", &["start", "--domain", &wanted.name])?;
-        Ok((note, kvm))
+        Ok((note, cpu != Cpu::Emulated))
+    }
+
+    /// Defines and starts the guest, by KVM where the machine has it and it works there.
+    fn begin(
+        &self,
+        description: &dyn Fn(Cpu) -> Result<String, GuestError>,
+        tell: &dyn Fn(&str),
+    ) -> Result<Cpu, GuestError> {
+        let (at, name) = (self.at, self.wanted.name.as_str());
+        let asked = ["domcapabilities", "--virttype", "kvm", "--arch", at.arch()];
+        let mut ways = vec![Cpu::Emulated];
+        if at.virsh("ask for KVM", &asked).is_ok() {
+            ways.extend([Cpu::KvmWithoutFlaws, Cpu::Kvm]);
+        }
+        let mut why = "libvirt has no KVM there".to_owned();
+        while let Some(cpu) = ways.pop() {
+            if cpu == Cpu::Emulated {
+                tell(&format!("QEMU emulates the processors, which takes about ten times as long: {why}"));
+            }
+            let words = at.virsh_words(&["define", "/dev/stdin"]);
+            at.feed("define the guest", &words, description(cpu)?.into_bytes())?;
+            match at.virsh("start the guest", &["start", "--domain", name]) {
+                Ok(_) => return Ok(cpu),
+                Err(AtError::Failed { said, .. })
+                    if !ways.is_empty() && said.to_lowercase().contains("kvm") =>
+                {
+                    why = said;
+                    at.virsh("remove the first try", &["undefine", "--domain", name])?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Cpu::Emulated)
     }
 
     /// The file of a disk: a layer over its image, or a copy, or blank.

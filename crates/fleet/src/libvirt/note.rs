@@ -2,7 +2,7 @@
 //! the guest. Only what both name is ever removed.
 
 use super::error::GuestError;
-use super::xml::{escaped, unescaped};
+use super::escape::{escaped, unescaped};
 use crate::at::At;
 use serde::{Deserialize, Serialize};
 

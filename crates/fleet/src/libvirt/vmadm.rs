@@ -3,29 +3,13 @@
 mod disks;
 mod fields;
 mod nics;
+mod wrong;
 
 use super::guest_name;
 use super::request::{NewGuest, is_public_key};
 use fields::Fields;
 use serde_json::Value;
-use std::fmt;
-
-/// Something wrong in a description.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
-    /// Where, e.g. `nics[0].vlan_id`; empty: the whole.
-    pub at: String,
-    /// What, and the way out.
-    pub why: String,
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = record::printable::printable(&self.at);
-        let why = record::printable::printable(&self.why);
-        if at.is_empty() { write!(f, "{why}") } else { write!(f, "{at}: {why}") }
-    }
-}
+pub use wrong::Wrong;
 
 /// Keys of vmadm that libvirt's guests don't have, with the reason.
 const NOT_HERE: [(&str, &str); 30] = [
@@ -94,11 +78,10 @@ impl Description {
 fn guest(fields: &mut Fields) -> Option<NewGuest> {
     brand(fields);
     let alias = fields.text("alias");
-    let hostname = fields.text("hostname").or_else(|| alias.clone());
-    let name = alias.or_else(|| hostname.clone());
-    for (key, name) in [("alias", &name), ("hostname", &hostname)] {
+    let hostname = fields.text("hostname");
+    for (key, name) in [("alias", &alias), ("hostname", &hostname)] {
         match name {
-            None if key == "alias" => fields.wrong(key, "is missing: the guest's name"),
+            None if key == "alias" && hostname.is_none() => fields.wrong(key, "is missing: the guest's name"),
             Some(name) => {
                 if let Err(error) = guest_name::check(name) {
                     fields.wrong(key, &error.to_string());
@@ -127,16 +110,17 @@ fn guest(fields: &mut Fields) -> Option<NewGuest> {
     }
     let (keys, first_boot) = metadata(fields);
     let autostart = fields.flag("autoboot").unwrap_or(true);
+    let search = fields.text("dns_domain");
     Some(NewGuest {
-        name: name?,
-        hostname: hostname?,
+        name: alias.clone().or_else(|| hostname.clone())?,
+        hostname: hostname.or(alias)?,
         uuid,
         memory_mib: memory_mib?,
         vcpus: u32::try_from(vcpus).ok()?,
         disks,
         nics,
         resolvers,
-        search: fields.text("dns_domain"),
+        search,
         keys,
         first_boot,
         autostart,

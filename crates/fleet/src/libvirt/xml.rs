@@ -1,5 +1,6 @@
 //! libvirt's description of a guest.
 
+use super::escape::escaped;
 use super::note::Note;
 use super::request::{Network, NewGuest, Nic};
 use record::machine::Mac;
@@ -22,11 +23,22 @@ pub(super) struct Boot {
     pub(super) cmdline: String,
 }
 
-/// What the machine can do.
+/// The processors of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cpu {
+    /// Those of the machine, by KVM. libvirt writes their features down, so that it can tell whether another machine has them.
+    Kvm,
+    /// The same without the register of known flaws (IA32_ARCH_CAPABILITIES), which KVM in a guest may refuse to set.
+    KvmWithoutFlaws,
+    /// Emulated by QEMU.
+    Emulated,
+}
+
+/// What the guest runs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Host {
     pub(super) arch: String,
-    pub(super) kvm: bool,
+    pub(super) cpu: Cpu,
 }
 
 /// Returns the description.
@@ -38,7 +50,7 @@ pub(super) fn domain(
     host: &Host,
     note: &Note,
 ) -> Result<String, serde_json::Error> {
-    let mut xml = format!("<domain type='{}'>\n", if host.kvm { "kvm" } else { "qemu" });
+    let mut xml = format!("<domain type='{}'>\n", if host.cpu == Cpu::Emulated { "qemu" } else { "kvm" });
     let _ = writeln!(xml, "  <name>{}</name>", escaped(&wanted.name));
     if let Some(uuid) = &wanted.uuid {
         let _ = writeln!(xml, "  <uuid>{}</uuid>", escaped(uuid));
@@ -60,10 +72,13 @@ pub(super) fn domain(
         None => xml.push_str("    <boot dev='hd'/>\n"),
     }
     xml.push_str("  </os>\n  <features><acpi/><apic/></features>\n");
-    // host-model names the processor's features, so that libvirt can tell whether another machine has them.
-    if host.kvm {
-        xml.push_str("  <cpu mode='host-model'/>\n");
-    }
+    xml.push_str(match host.cpu {
+        Cpu::Kvm => "  <cpu mode='host-model'/>\n",
+        Cpu::KvmWithoutFlaws => {
+            "  <cpu mode='host-model'><feature policy='disable' name='arch-capabilities'/></cpu>\n"
+        }
+        Cpu::Emulated => "",
+    });
     xml.push_str(
         "  <clock offset='utc'/>\n  <on_poweroff>destroy</on_poweroff>\n  <on_reboot>restart</on_reboot>\n",
     );
@@ -125,43 +140,12 @@ fn interface(xml: &mut String, nic: &Nic, mac: Mac) {
     xml.push_str("    </interface>\n");
 }
 
-/// Escapes a text for XML.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\'' => out.push_str("&apos;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// The text of an element.
-pub(super) fn unescaped(text: &str) -> String {
-    [("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&quot;", "\""), ("&amp;", "&")]
-        .into_iter()
-        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{DiskFile, Host, domain, escaped, unescaped};
+    use super::{Cpu, DiskFile, Host, domain};
     use crate::libvirt::note::Note;
     use crate::libvirt::request::{Network, NewDisk, NewGuest, Nic};
     use record::machine::Mac;
-
-    #[test]
-    fn text_stays_text() {
-        for text in ["a", "</name><devices>&'\"", "&amp;lt;"] {
-            assert!(!escaped(text).contains(['<', '>', '\'', '"']));
-            assert_eq!(unescaped(&escaped(text)), text);
-        }
-    }
 
     #[test]
     fn the_description_has_what_was_asked_for() {
@@ -194,7 +178,7 @@ mod tests {
             address: None,
             host_key: String::new(),
         };
-        let host = Host { arch: "x86_64".to_owned(), kvm: false };
+        let host = Host { arch: "x86_64".to_owned(), cpu: Cpu::Emulated };
         let xml = domain(&wanted, &[Mac([0x52, 0x54, 0, 1, 2, 3])], &disks, None, &host, &note).unwrap();
         let parsed = roxmltree::Document::parse(&xml).unwrap();
         let texts = |name: &str, key: &str| -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The fields of a JSON object, each taken once; what is left over is unknown.
 
-use super::Wrong;
+use super::wrong::Wrong;
 use serde_json::{Map, Value};
 
 /// An object that is being read.
