@@ -58,6 +58,12 @@ munged munge
 slurmctld slurmctld
 slurmd slurmd
 sbatch slurm-client
+libvirtd libvirt-daemon-system
+virsh libvirt-clients
+dnsmasq dnsmasq-base
+ebtables iptables
+qemu-img qemu-utils
+qemu-system-x86_64 qemu-system-x86
 /usr/lib/openssh/sftp-server openssh-sftp-server"
 
 # Packages of the given needs that are not there, each once.

@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod gate;
+mod guests;
 mod import;
 mod job;
 mod lab;
@@ -11,6 +12,11 @@ mod report;
 
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
+pub(crate) use guests::{
+    GuestPatterns, Guests, GuestsBuild, GuestsCreate, GuestsDestroy, GuestsList, GuestsMigrate, GuestsShell,
+    GuestsStop, GuestsValidate, GuestsVerb, GuestsViewer, Images, ImagesAvail, ImagesBuild, ImagesImport,
+    ImagesList, ImagesRemove, ImagesVerb, OneGuest,
+};
 pub(crate) use import::Import;
 pub(crate) use job::{Cut, Job, JobCollect, JobMake, JobRun, JobSubmit, JobVerb, JobWork};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
@@ -238,6 +244,12 @@ keys and names come from ~/.ssh/config. The exit code is that of the command.")]
     /// Cut a run into blocks for a queue (Gearman, Slurm), and do such blocks
     #[command(after_help = job::JOB_HELP)]
     Job(Job),
+    /// Make, list, start, stop, move and remove guests of libvirt on this and other machines
+    #[command(after_help = guests::GUESTS_HELP)]
+    Guests(Guests),
+    /// Keep images for guests on this and other machines
+    #[command(after_help = guests::IMAGES_HELP)]
+    Images(Images),
     /// List every disk: whether it is free, and why not
     Devices(JsonOnly),
     /// Declare that a disk is yours and that diskproof may overwrite it

@@ -12,7 +12,9 @@ pub(crate) mod engine_native;
 pub(crate) mod export;
 pub(crate) mod gate;
 pub(crate) mod generate;
+pub(crate) mod guests;
 pub(crate) mod history;
+pub(crate) mod images;
 pub(crate) mod import;
 pub(crate) mod job;
 pub(crate) mod judge;
@@ -33,6 +35,7 @@ pub(crate) mod tag;
 pub(crate) mod undo;
 
 mod experiment;
+mod hosts;
 mod job_file;
 mod judged;
 mod session;

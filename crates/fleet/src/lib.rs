@@ -3,12 +3,15 @@
 //! many machines at once. Cuts runs into blocks for queues.
 
 mod agent;
+mod at;
 mod command;
 mod connect;
 mod drive;
 mod error;
 mod guests;
+pub mod images;
 mod inventory;
+pub mod libvirt;
 mod link;
 mod local;
 mod mount;
@@ -26,6 +29,7 @@ mod wake;
 mod watch;
 
 pub use agent::{install, ssh};
+pub use at::{At, AtError, AtOptions, LOCAL, here, on_each};
 pub use command::{AsRoot, Command, CommandEvent, Outcome, run};
 pub use connect::{Connected, connect, connect_as_it_is};
 pub use error::{FleetError, NoSudo};

@@ -29,6 +29,12 @@ pub enum LabError {
     /// No machine can have this shape.
     #[error("{0}")]
     Shape(String),
+    /// Building an image of Debian needs root.
+    #[error(
+        "an image of Debian holds files of many owners, so building it needs root: run it by sudo, or take one that somebody else built \
+         by `diskproof images import`"
+    )]
+    ImageNeedsRoot,
     /// Building the image needs root.
     #[error(
         "there is no image in {} yet, and building it needs root (it holds files of many owners): run `sudo diskproof lab build` once; \
