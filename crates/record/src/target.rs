@@ -17,6 +17,9 @@ pub struct Target {
     /// What the machine itself passes on, all its volumes together; `None`: the experiment doesn't say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Ceiling>,
+    /// Names of what it shares with other machines, e.g. a switch or a disk array. Machines that share something take turns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<String>,
 }
 
 /// The limits of a machine for all its volumes together, reads and writes together: those of a provider's kind of instance, of a

@@ -2,6 +2,8 @@
 
 use crate::context::{Bench, Server, TurnError};
 use crate::failure::Failure;
+use crate::heard::Heard;
+use crate::one_machine::is_name_of;
 use crate::persistent_stacks::PersistentStacks;
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
 use crate::serving::Serving;
@@ -22,9 +24,12 @@ use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
+
+/// How often an idle node looks whether its controller is lost.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Why the node could not start.
 #[derive(Debug, Error)]
@@ -47,12 +52,14 @@ pub fn serve(
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&cancel)).map_err(NodeError::Signals)?;
     }
-    let (requests, unheard) = listen(input, Arc::clone(&cancel));
+    let heard = Heard::begin(&cancel);
+    let (requests, unheard) = listen(input, Arc::clone(&cancel), Arc::clone(&heard));
     let (runner, roots) = (LocalRunner, Roots::default());
     let machine = Machine::local(&runner, &roots, state_dir, &NoHooks);
-    let out = Emitter(RefCell::new(output));
+    let requests = Requests { receiver: requests, heard: Arc::clone(&heard) };
+    let out = Emitter { to: RefCell::new(output), heard };
     let mut node = Node { machine, out, requests, cancel: &cancel, open: None };
-    while let Ok(request) = node.requests.recv() {
+    while let Some(request) = node.requests.next() {
         let reply = node.answer(request);
         node.out.send(&reply);
     }
@@ -72,13 +79,16 @@ pub fn serve(
 fn listen(
     input: impl BufRead + Send + 'static,
     cancel: Arc<AtomicBool>,
+    heard: Arc<Heard>,
 ) -> (Receiver<Request>, Receiver<Failure>) {
     let (sender, receiver) = channel();
     let (complain, unheard) = channel();
     std::thread::spawn(move || {
         for (number, line) in (1_u64..).zip(input.lines()) {
             let request: std::io::Result<Request> = line.and_then(|line| Ok(serde_json::from_str(&line)?));
+            heard.word(matches!(request, Ok(Request::Alive)));
             match request {
+                Ok(Request::Alive) => {}
                 Ok(Request::Cancel) => cancel.store(true, Ordering::Relaxed),
                 Ok(request) => {
                     if sender.send(request).is_err() {
@@ -96,14 +106,39 @@ fn listen(
     (receiver, unheard)
 }
 
-/// Writes replies. Write errors are ignored: the node notices a lost controller by the end of its input.
-pub(crate) struct Emitter<W: Write>(RefCell<W>);
+/// The requests, until the end of input or until the controller is lost.
+struct Requests {
+    receiver: Receiver<Request>,
+    heard: Arc<Heard>,
+}
+
+impl Requests {
+    fn next(&self) -> Option<Request> {
+        loop {
+            match self.receiver.recv_timeout(LOOK) {
+                Ok(request) => return Some(request),
+                Err(RecvTimeoutError::Timeout) if !self.heard.is_lost() => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+}
+
+/// Writes replies. Write errors are ignored: the node notices a lost controller by the end of its input. Nothing is written to a lost
+/// controller, because nobody reads it and the write would block.
+pub(crate) struct Emitter<W: Write> {
+    to: RefCell<W>,
+    heard: Arc<Heard>,
+}
 
 impl<W: Write> Emitter<W> {
     pub(crate) fn send(&self, reply: &Reply) {
+        if self.heard.is_lost() {
+            return;
+        }
         if let Ok(mut line) = serde_json::to_vec(reply) {
             line.push(b'\n');
-            let mut out = self.0.borrow_mut();
+            let mut out = self.to.borrow_mut();
             let _ = out.write_all(&line).and_then(|()| out.flush());
         }
     }
@@ -116,16 +151,16 @@ impl<W: Write> Emitter<W> {
 /// Sends requests to the node that serves the file system under test, through the controller.
 struct Relay<'a, W: Write> {
     out: &'a Emitter<W>,
-    requests: &'a Receiver<Request>,
+    requests: &'a Requests,
 }
 
 impl<W: Write> Server for Relay<'_, W> {
     fn turn(&self, turn: Turn) -> Result<u64, TurnError> {
         self.out.send(&Reply::Turn { turn });
-        match self.requests.recv() {
-            Ok(Request::GoOn { done }) => done.map_err(TurnError::Failed),
-            Ok(_) => Err(TurnError::OutOfTurn),
-            Err(_) => Err(TurnError::Gone),
+        match self.requests.next() {
+            Some(Request::GoOn { done }) => done.map_err(TurnError::Failed),
+            Some(_) => Err(TurnError::OutOfTurn),
+            None => Err(TurnError::Gone),
         }
     }
 }
@@ -142,7 +177,7 @@ struct Open {
 struct Node<'a, W: Write> {
     machine: Machine<'a>,
     out: Emitter<W>,
-    requests: Receiver<Request>,
+    requests: Requests,
     cancel: &'a AtomicBool,
     open: Option<Open>,
 }
@@ -164,7 +199,7 @@ impl<W: Write> Node<'_, W> {
             Request::Withdraw => self.withdraw(),
             Request::Close => self.close().map(|()| Reply::Closed),
             Request::Undo { run, give_up } => self.undo(run, give_up.as_deref()),
-            Request::Cancel | Request::GoOn { .. } => {
+            Request::Cancel | Request::Alive | Request::GoOn { .. } => {
                 Err(Failure::OutOfTurn("a word in between came as a request"))
             }
         };
@@ -326,7 +361,7 @@ impl<W: Write> Node<'_, W> {
         let mut lines = Vec::new();
         let (mut clean, mut going_on) = (true, false);
         for leftover in stack::leftovers(&self.machine)? {
-            if run.as_ref().is_some_and(|r| *r != leftover.run) {
+            if run.as_ref().is_some_and(|run| !is_name_of(&leftover.run, run)) {
                 continue;
             }
             if leftover.owner_alive {

@@ -102,7 +102,13 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     if let Value::Text(text) = &node.value
         && text == LOCAL
     {
-        return Some(Target { name, kind: TargetKind::Local, address: None, ceiling: None });
+        return Some(Target {
+            name,
+            kind: TargetKind::Local,
+            address: None,
+            ceiling: None,
+            shares: Vec::new(),
+        });
     }
     let fields = match &node.value {
         Value::Map(_) => Some(Fields::open(node, &TARGET, problems)?),
@@ -160,7 +166,28 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
         Some(node) => Some(ceiling(node, scope, problems)?),
         None => None,
     };
-    Some(Target { name, kind, address, ceiling })
+    let shares = match fields.get("shares") {
+        Some(node) => shares(node, scope, problems)?,
+        None => Vec::new(),
+    };
+    Some(Target { name, kind, address, ceiling, shares })
+}
+
+/// Reads the names of what a machine shares with others.
+fn shares(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
+    const EXPECTED: &str = "names of what it shares with other machines, e.g. `[switch1]`";
+    let items = list(node);
+    if let Some(item) = items.get(MAX_TARGETS) {
+        problems.add(item.span, format!("more than {MAX_TARGETS} names"));
+        return None;
+    }
+    let mut names = Vec::new();
+    for item in items {
+        let key = Key { span: item.span, text: value::text(item, EXPECTED, scope, problems)? };
+        crate::name::check_plain(&key, "what machines share", problems)?;
+        names.push(key.text);
+    }
+    Some(names)
 }
 
 /// Reads an address. It becomes a word of mount(8) and exportfs(8), so characters with another meaning there are refused.

@@ -155,6 +155,11 @@ pub(crate) static TARGET: Table = Table {
             "What the machine costs: `0.10/hour`, or the name of an offer of `prices`",
         ),
         key("limits", Shape::Map(&CEILING), "Limits of the machine for all its volumes together"),
+        key(
+            "shares",
+            Shape::ListOf(&Shape::Text),
+            "Names of what it shares with other machines, e.g. [switch1]: machines with a name in common take turns",
+        ),
     ],
     instead: &[
         ("host", "write `ssh: user@host`"),
@@ -494,6 +499,11 @@ pub(crate) static MEASURE: Table = Table {
             "Share of the trials cut off at each end before means are taken, e.g. 10%",
         ),
         key("sample_hz", Shape::Text, "Samples of the kernel's counters per second (default: 10)"),
+        key(
+            "at_once",
+            Shape::Integer,
+            "The most machines that run a trial at the same time (default: all that share nothing)",
+        ),
     ],
     instead: &[
         ("time", "write `trial`"),

@@ -109,7 +109,13 @@ fn the_machine_s_own_ceiling_lowers_the_model() {
             Plan { seed: 1, ..Plan::new("test".to_owned(), vec![cell("four", 4, true)], measure(3)) };
         let target = plan.cells[0].target.clone();
         let ceiling = Some(Ceiling { iops, bytes_per_second });
-        plan.targets = vec![Target { name: target, kind: TargetKind::Local, address: None, ceiling }];
+        plan.targets = vec![Target {
+            name: target,
+            kind: TargetKind::Local,
+            address: None,
+            ceiling,
+            shares: Vec::new(),
+        }];
         let want =
             Want { of: "iops".to_owned(), bound: Bound::AtLeast, value: 150.0, written: String::new() };
         let figure = prospect(&plan, &[want]).workloads[0].cells[0].figures[0].clone();
