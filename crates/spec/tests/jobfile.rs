@@ -416,7 +416,7 @@ fn the_job_file_in_a_shell_script_is_read_with_the_scripts_lines() {
         (script.replace("rw=randread", "rw=rnadread"), "did you mean `randread`?", 7),
         (script.replace("$DEPTH", "$(nproc)"), "only a shell knows the value of `$(nproc)`", 9),
         (script.replace("DEPTH=4", "DEPTH=$1"), "`$DEPTH` has no value", 9),
-        (script.replace(" --io", " --section=a --io"), "hands fio `--section=a` beside the job file", 4),
+        (script.replace(" --io", " --section=a --io"), "gives fio `--section=a` beside the job file", 4),
         ("#!/bin/sh\nfio --name=a --rw=read\n".to_owned(), "a shell script without a job file", 1),
     ] {
         let why = load(&text, "").unwrap_err().to_string();

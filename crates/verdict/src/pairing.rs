@@ -249,7 +249,9 @@ impl FamilyMember {
                 let too_few = too_few::of_ratio(&view).map(|text| format!("; {text}")).unwrap_or_default();
                 format!("{a} and {b} can't be told apart{at}; {}{too_few}", exclusion(excluded))
             }
-            _ => format!("{a} and {b} can't be told apart by one round; even a large difference is possible"),
+            _ => {
+                format!("{a} and {b} can't be told apart by one round, which sets no bound on the difference")
+            }
         }
     }
 }
@@ -311,7 +313,7 @@ mod tests {
         assert_eq!(text, "A and B can't be told apart at this budget; a difference above 1.5 % is excluded");
         let once = one(paired(&[(200.0, 100.0)]));
         assert_eq!((once.relation, once.excluded()), (Relation::NotApart, None));
-        assert!(once.text("A", "B", "").contains("by one round; even a large difference is possible"));
+        assert!(once.text("A", "B", "").contains("by one round; the rounds set no bound on the difference"));
         let never = one(paired(&[]));
         assert_eq!((never.relation, never.view()), (Relation::Nothing, None));
         let zero = one(paired(&[(0.0, 1.0), (1.0, 1.0)]));

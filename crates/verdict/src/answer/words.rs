@@ -75,7 +75,7 @@ impl Outcome<'_> {
                 format!("none of them is more than {} behind it", percent(rounded_up(factor - 1.0)))
             }
             Some(factor) => exclusion(factor - 1.0),
-            None => "even a large difference is possible".to_owned(),
+            None => "the rounds set no bound on the difference".to_owned(),
         };
         format!("{} can't be told from the best{AT_THIS_BUDGET}; {bound}", list(&members))
     }
