@@ -5,6 +5,7 @@ use crate::ledger::Earlier;
 use crate::nfs_remote::{self, Route};
 use crate::protocol::{Reply, Request, TrialRequest};
 use crate::rounds::{Hands, conduct};
+use crate::together;
 use crate::watch::Watch;
 use crate::wishes::Wishes;
 use record::environment::Environment;
@@ -123,7 +124,7 @@ pub fn volumes_of(plan: &Plan, target: &str) -> Vec<Volume> {
 #[must_use]
 pub fn targets_of(plan: &Plan) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
-    for target in plan.cells.iter().flat_map(|cell| [cell.target.as_str(), cell.loaded_from()]) {
+    for target in plan.cells.iter().flat_map(Cell::machines) {
         if !all.contains(&target) {
             all.push(target);
         }
@@ -132,7 +133,7 @@ pub fn targets_of(plan: &Plan) -> Vec<&str> {
 }
 
 fn cells_of<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = &'p Cell> {
-    plan.cells.iter().filter(move |cell| cell.target == target)
+    plan.cells.iter().filter(move |cell| cell.is_built_on(target))
 }
 
 /// The most bytes that any cell lays out in each existing directory of a target, by the volume's name.
@@ -140,7 +141,7 @@ fn cells_of<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = &'p Cel
 pub fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
     let mut most: BTreeMap<String, u64> = BTreeMap::new();
     for cell in cells_of(plan, target) {
-        let data = cell.workload.data_bytes().saturating_add(cell.workload.made_bytes());
+        let data = spec::space_bytes(cell);
         for volume in cell.stack.all_volumes().filter(|v| matches!(v.kind, VolumeKind::Directory { .. })) {
             let need = most.entry(volume.name.clone()).or_default();
             *need = data.max(*need);
@@ -221,6 +222,7 @@ impl Session<'_, '_> {
                 volumes: volumes_of(plan, &line.target),
                 space_bytes: space_of(plan, &line.target),
                 needs_tools: spec::tools_on(plan, &line.target),
+                shared: together::shared(plan, &line.target),
             };
             match line.ask(&request, self.cancel, self.sink) {
                 Ok(Reply::Opened { volumes }) => {
@@ -254,6 +256,9 @@ impl Session<'_, '_> {
 impl Hands for Session<'_, '_> {
     fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
         let request = TrialRequest { live: self.how.live, ..request };
+        if request.cell.is_together() {
+            return together::trial(&mut self.lines, &request, self.cancel, self.sink);
+        }
         let cell = &request.cell;
         let place = |name: &str| {
             let at = self.lines.iter().position(|line| line.target == name);

@@ -45,7 +45,8 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
                 let seed = spec::trial_seed(plan, &id);
                 let measure = Measure { trial_seconds, ..plan.measure.clone() };
                 let cell = tried.map_or_else(|| cell.clone(), |tried| cell.at_level(tried.level));
-                let request = TrialRequest { id, cell, measure, seed, from: None, live: false };
+                let request =
+                    TrialRequest { id, cell, measure, seed, from: None, live: false, together: None };
                 let Some(mut record) = hands.trial(request)? else { return Ok(Stopped::Interrupted) };
                 record.tried = tried;
                 ledger.take(&record);

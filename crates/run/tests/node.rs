@@ -11,7 +11,7 @@ use record::stack::{Rebuild, Stack};
 use record::trial::Outcome;
 use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
-use stack::NfsClient;
+use stack::{NfsClient, Shared};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -52,7 +52,13 @@ fn volume(path: &Path) -> Volume {
 
 fn open(run: RunId, path: &Path, space: u64) -> Request {
     let space_bytes = BTreeMap::from([("dir".to_owned(), space)]);
-    Request::Open { run, volumes: vec![volume(path)], space_bytes, needs_tools: Vec::new() }
+    Request::Open {
+        run,
+        volumes: vec![volume(path)],
+        space_bytes,
+        needs_tools: Vec::new(),
+        shared: Shared::default(),
+    }
 }
 
 fn trial(path: &Path) -> TrialRequest {
@@ -80,6 +86,7 @@ fn trial(path: &Path) -> TrialRequest {
                 ask: Ask::Options(options),
                 layout: Layout::Written,
                 cache: CacheStart::Warm,
+                on: Vec::new(),
             },
             levels: BTreeMap::new(),
         },
@@ -87,6 +94,7 @@ fn trial(path: &Path) -> TrialRequest {
         seed: 7,
         from: None,
         live: false,
+        together: None,
     }
 }
 

@@ -66,6 +66,7 @@ mod span;
 mod sweep;
 #[cfg(test)]
 mod testing;
+mod together;
 mod too_few;
 #[cfg(test)]
 mod truth;
