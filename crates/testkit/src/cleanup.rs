@@ -15,6 +15,7 @@ pub fn cleanup() {
     }
     for _ in 0..8 {
         let progress = pools()
+            | release()
             | unmount()
             | unexport()
             | unmap()
@@ -38,6 +39,15 @@ fn pools() -> bool {
         progress |= tool::run("zpool", &["destroy", "-f", &pool]).is_ok();
     }
     for pid in our_pool_servers() {
+        progress |= tool::run("kill", &["-9", &pid]).is_ok();
+    }
+    progress
+}
+
+/// Ends the processes that hold mount namespaces of machines that tests made.
+fn release() -> bool {
+    let mut progress = false;
+    for pid in our_servers(&[crate::kernel_mate::HOLDER]) {
         progress |= tool::run("kill", &["-9", &pid]).is_ok();
     }
     progress
@@ -111,13 +121,28 @@ fn remove_cgroups(dir: &Path, depth: u32) -> bool {
     let mut progress = false;
     for entry in entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
         if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            remove_cgroups(&entry.path(), depth + 1);
-            progress |= std::fs::remove_dir(entry.path()).is_ok();
+            progress |= remove_cgroup(&entry.path());
         } else if depth < 3 {
             progress |= remove_cgroups(&entry.path(), depth + 1);
         }
     }
     progress
+}
+
+/// Removes a cgroup and those in it. The kernel counts a process for a moment after it has ended, so it tries for a while.
+pub(crate) fn remove_cgroup(dir: &Path) -> bool {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_cgroup(&entry.path());
+        }
+    }
+    let gone = || std::fs::remove_dir(dir).is_ok() || !dir.exists();
+    (0..20).any(|_| {
+        gone() || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            false
+        }
+    })
 }
 
 fn remove_files() -> bool {

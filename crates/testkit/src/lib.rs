@@ -4,6 +4,7 @@
 
 mod cleanup;
 mod exclusive;
+mod kernel_mate;
 mod loop_device;
 mod machine_state;
 mod ownership;
@@ -13,6 +14,7 @@ mod tool;
 
 pub use cleanup::cleanup;
 pub use exclusive::{Exclusive, exclusive, is_root, keep_wreck};
+pub use kernel_mate::KernelMate;
 pub use loop_device::LoopDevice;
 pub use machine_state::{MachineState, Watch};
 pub use program::{program, state_dir, stripped};

@@ -1,6 +1,7 @@
 //! A real sshd on loopback, and an address at which nothing answers.
 
 use crate::tool;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -15,6 +16,8 @@ pub struct Sshd {
     port: u16,
     child: Option<Child>,
     made_run_sshd: bool,
+    /// The words before its command, e.g. nsenter.
+    within: Vec<OsString>,
 }
 
 impl Sshd {
@@ -52,7 +55,14 @@ impl Sshd {
         write(&dir.join("sshd_config"), &server);
         // Debian's sshd needs this folder, which its service creates at boot.
         let made_run_sshd = fs::create_dir("/run/sshd").is_ok();
-        Self { dir: dir.to_owned(), port, child: None, made_run_sshd }
+        Self { dir: dir.to_owned(), port, child: None, made_run_sshd, within: Vec::new() }
+    }
+
+    /// Has it started by these words before its own command.
+    #[must_use]
+    pub(crate) fn within(mut self, words: Vec<OsString>) -> Self {
+        self.within = words;
+        self
     }
 
     /// Starts it if it doesn't run, and waits until it listens.
@@ -65,7 +75,10 @@ impl Sshd {
         }
         let log = fs::OpenOptions::new().create(true).append(true).open(self.dir.join("sshd.log"));
         let log = log.map_or_else(|_| Stdio::null(), Stdio::from);
-        let started = Command::new("/usr/sbin/sshd")
+        let mut words = self.within.iter().cloned().chain(["/usr/sbin/sshd".into()]);
+        let program = words.next().unwrap_or_default();
+        let started = Command::new(program)
+            .args(words)
             .args(["-D", "-e", "-f"])
             .arg(self.dir.join("sshd_config"))
             .stdin(Stdio::null())

@@ -1,0 +1,196 @@
+//! Several machines on one kernel: each is an sshd whose sessions see another machine.
+
+use crate::sshd::Sshd;
+use crate::{PREFIX, tool};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program that holds a machine's mount namespace. Its argument is a file of the machine, which tells it from others.
+pub(crate) const HOLDER: &str = "tail";
+
+/// A machine that shares this one's kernel, but has its own boot id, machine id, block cgroups, state directory and cache.
+///
+/// An sshd on loopback, in a mount namespace of its own, is the way in. The program under test needs no switch: what it reads and
+/// writes is the machine's own. The kernel's names are shared: loop devices, md arrays, volume groups, the network.
+#[derive(Debug)]
+pub struct KernelMate {
+    name: String,
+    dir: PathBuf,
+    sshd: Sshd,
+    holder: Child,
+    cgroup: Option<PathBuf>,
+}
+
+impl KernelMate {
+    /// Starts it with its files in `dir/name`. Needs root.
+    ///
+    /// # Panics
+    /// If a step fails.
+    #[must_use]
+    pub fn start(dir: &Path, name: &str) -> Self {
+        let dir = dir.join(name);
+        for part in ["state", "cache", "cgroup"] {
+            let made = fs::create_dir_all(dir.join(part));
+            assert!(made.is_ok(), "{}: {made:?}", dir.to_string_lossy());
+        }
+        let boot = fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default();
+        put(&dir.join("boot_id"), &boot);
+        put(&dir.join("machine-id"), &boot.replace('-', ""));
+        let holder = hold(&dir.join("boot_id"));
+        let inside = enter(holder.id());
+        let cgroup = own_cgroup(&dir, &inside);
+        let mut mounts: Vec<[&Path; 2]> = Vec::new();
+        let (boot_id, machine_id) = (dir.join("boot_id"), dir.join("machine-id"));
+        mounts.push([&boot_id, Path::new("/proc/sys/kernel/random/boot_id")]);
+        mounts.push([&machine_id, Path::new("/etc/machine-id")]);
+        for [from, to] in mounts.into_iter().filter(|[_, to]| to.exists()) {
+            run(&inside, &["mount".as_ref(), "--bind".as_ref(), from.as_os_str(), to.as_os_str()]);
+        }
+        let at = dir.to_string_lossy();
+        let own = format!("SetEnv DISKPROOF_STATE={at}/state XDG_CACHE_HOME={at}/cache");
+        let mut sshd = Sshd::stopped(&dir, &own).within(inside);
+        sshd.go_on();
+        Self { name: name.to_owned(), dir, sshd, holder, cgroup }
+    }
+
+    /// Starts several at once, named as told.
+    ///
+    /// # Panics
+    /// If a step fails.
+    #[must_use]
+    pub fn several(dir: &Path, names: &[&str]) -> Vec<Self> {
+        names.iter().map(|name| Self::start(dir, name)).collect()
+    }
+
+    /// Writes a configuration for ssh to `dir/ssh_config`, in which each machine has its own name. `aliases`: further names of
+    /// machines, as `(alias, name)`.
+    ///
+    /// # Panics
+    /// If it can't be written, or an alias names no machine.
+    #[must_use]
+    pub fn client(dir: &Path, machines: &[Self], aliases: &[(&str, &str)]) -> PathBuf {
+        let mut text = String::new();
+        let own = machines.iter().map(|machine| (machine.name.as_str(), machine));
+        let further = aliases.iter().map(|(alias, name)| {
+            let machine = machines.iter().find(|machine| machine.name == *name);
+            (*alias, machine.unwrap_or_else(|| panic!("no machine {name}")))
+        });
+        for (name, machine) in own.chain(further) {
+            let at = machine.dir.to_string_lossy();
+            let key = fs::read_to_string(machine.dir.join("host.pub")).unwrap_or_default();
+            put(&machine.dir.join("known"), &format!("* {key}"));
+            let _ = write!(
+                text,
+                "Host {name}\n HostName 127.0.0.1\n Port {}\n User root\n IdentityFile {at}/user\n IdentitiesOnly yes\n \
+                 UserKnownHostsFile {at}/known\n GlobalKnownHostsFile none\n StrictHostKeyChecking yes\n",
+                machine.sshd.port()
+            );
+        }
+        let path = dir.join("ssh_config");
+        put(&path, &text);
+        path
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its state directory.
+    #[must_use]
+    pub fn state(&self) -> PathBuf {
+        self.dir.join("state")
+    }
+
+    /// Its sshd.
+    #[must_use]
+    pub fn sshd(&mut self) -> &mut Sshd {
+        &mut self.sshd
+    }
+
+    /// What agent processes left there: journals, backing files, mount points and cgroups.
+    #[must_use]
+    pub fn left(&self) -> Vec<PathBuf> {
+        let folders = ["journal", "volumes", "mnt"].map(|folder| self.state().join(folder));
+        let inside = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
+        let cgroups = self.cgroup.clone().into_iter().flat_map(inside).filter(|path| path.is_dir());
+        folders.into_iter().flat_map(inside).chain(cgroups).collect()
+    }
+}
+
+impl Drop for KernelMate {
+    fn drop(&mut self) {
+        self.sshd.halt();
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+        if let Some(cgroup) = &self.cgroup {
+            crate::cleanup::remove_cgroup(cgroup);
+        }
+    }
+}
+
+/// Starts the process that holds a new mount namespace.
+fn hold(file: &Path) -> Child {
+    let started = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", HOLDER, "-f"])
+        .arg(file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn();
+    let holder = started.unwrap_or_else(|error| panic!("unshare: {error}"));
+    let pid = holder.id().to_string();
+    let mounts = |of: &str| fs::read_link(format!("/proc/{of}/ns/mnt")).ok();
+    let comm = || fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let until = Instant::now() + Duration::from_secs(60);
+    while mounts(&pid) == mounts("self") || comm().trim_end() != HOLDER {
+        assert!(Instant::now() < until, "no mount namespace");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    holder
+}
+
+fn enter(holder: u32) -> Vec<OsString> {
+    ["nsenter", "--mount", "--target", &holder.to_string()].map(OsString::from).to_vec()
+}
+
+/// Gives the machine a part of the block cgroups as its whole; `None` where this machine has none.
+fn own_cgroup(dir: &Path, inside: &[OsString]) -> Option<PathBuf> {
+    let v1 = Path::new("/sys/fs/cgroup/blkio");
+    let root = if v1.is_dir() { v1 } else { Path::new("/sys/fs/cgroup") };
+    if root != v1 {
+        // Its own part has the controller only then.
+        let _ = fs::write(root.join("cgroup.subtree_control"), "+io");
+    }
+    let own: String = dir.file_name()?.to_string_lossy().into_owned();
+    let group = root.join(format!("{PREFIX}{own}"));
+    let _ = crate::cleanup::remove_cgroup(&group);
+    fs::create_dir(&group).ok()?;
+    let aside = dir.join("cgroup");
+    for step in [
+        &["mount".as_ref(), "--bind".as_ref(), group.as_os_str(), aside.as_os_str()][..],
+        &["umount".as_ref(), "--lazy".as_ref(), root.as_os_str()],
+        &["mount".as_ref(), "--move".as_ref(), aside.as_os_str(), root.as_os_str()],
+    ] {
+        run(inside, step);
+    }
+    Some(group)
+}
+
+fn run(inside: &[OsString], words: &[&std::ffi::OsStr]) {
+    let all: Vec<OsString> =
+        inside.iter().cloned().chain(words.iter().map(|word| (*word).to_owned())).collect();
+    if let Err(error) = tool::run("nsenter", &all[1..]) {
+        panic!("{error}");
+    }
+}
+
+fn put(path: &Path, text: &str) {
+    if let Err(error) = fs::write(path, text) {
+        panic!("{}: {error}", path.to_string_lossy());
+    }
+}
