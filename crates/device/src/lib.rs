@@ -38,7 +38,7 @@ pub use identity::{Identity, Strength};
 pub use inventory::{DiskReport, inventory};
 pub use lend::{
     DirId, Emptied, GiveBackError, LendError, LentDir, LentIds, empty_lent, free_bytes, identify, lend,
-    remove_lent, take_back_lent,
+    lend_shared, remove_lent, take_back_lent,
 };
 pub use pool::devices_of as pool_devices;
 pub use record::roots::Roots;

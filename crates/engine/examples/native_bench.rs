@@ -31,6 +31,7 @@ fn main() {
         ask: Ask::Options(asked.options),
         layout: asked.layout,
         cache: CacheStart::Warm,
+        on: Vec::new(),
     };
     let job = Job {
         ground: &ground,

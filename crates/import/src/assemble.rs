@@ -121,6 +121,7 @@ fn cell(id: CellId, names: Names, one: &Measured) -> Cell {
             ask: one.ask.clone(),
             layout: Layout::Written,
             cache: CacheStart::Keep,
+            on: Vec::new(),
         },
         levels: names.levels,
     }

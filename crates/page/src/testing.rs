@@ -210,6 +210,7 @@ fn cell(at: u32, name: &str, records: &[TrialRecord]) -> CellView {
             busy_share: Some(0.5),
         }],
         phases: Vec::new(),
+        together: None,
     }
 }
 

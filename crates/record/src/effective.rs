@@ -108,7 +108,7 @@ mod tests {
 
     fn workload(ask: Ask) -> Workload {
         let (name, engine) = ("w".to_owned(), EngineKind::Native);
-        Workload { name, engine, ask, layout: Layout::Written, cache: CacheStart::Cold }
+        Workload { name, engine, ask, layout: Layout::Written, cache: CacheStart::Cold, on: Vec::new() }
     }
 
     fn file(text: &str, jobs: Vec<NamedJob>) -> Workload {

@@ -127,6 +127,10 @@ pub enum Claim {
     WriteAmplified,
     /// The options of an imported job leave open whether the storage did the work: data that compresses or repeats, offsets that repeat.
     JobOptions,
+    /// The machines that were to load together did not run at the same time.
+    NotSimultaneous,
+    /// The clock of a machine was set during a load that several machines ran together.
+    ClockStepped,
     /// The user skipped the cell while the run went on, so it has fewer trials than planned.
     Skipped,
     /// The Slurm job of a block didn't have its node to itself.

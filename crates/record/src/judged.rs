@@ -5,6 +5,7 @@
 
 mod answers;
 mod front;
+mod together;
 
 pub use answers::{
     Answer, ComparisonView, ContrastView, EffectView, Found, InteractionView, Interval, LevelView, RatioView,
@@ -12,6 +13,7 @@ pub use answers::{
 };
 
 pub use front::{FrontCell, FrontPlace, FrontView, PriceFigure};
+pub use together::{MachineView, TogetherView};
 
 use crate::choice::Choice;
 use crate::emulated::Guest;
@@ -163,6 +165,10 @@ pub struct CellView {
     /// time of all phases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseView>,
+    /// How the machines ran together, if several ran the workload at the same time; else `None`. `metrics` has then the sums over all
+    /// of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<TogetherView>,
 }
 
 /// One phase of a job file: sections that ran at the same time, after those of the phase before.

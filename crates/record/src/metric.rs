@@ -396,6 +396,7 @@ mod tests {
                 ask: Ask::Options(Options::new(Rw::Read, bs, 1 << 20)),
                 layout: Layout::Written,
                 cache: CacheStart::Cold,
+                on: Vec::new(),
             }
             .headline()
         };

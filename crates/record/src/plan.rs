@@ -111,11 +111,21 @@ impl Plan {
     /// price is part of a machine with one. `None` if neither it nor its machine has a price, or if all cost nothing.
     #[must_use]
     pub fn price_per_hour(&self, cell: &Cell) -> Option<f64> {
-        let machine = self.prices.machines.get(&cell.target).copied();
+        let machine = self.machines_price(cell);
         let of = |name: &String| self.prices.per_hour.get(name).copied().or(machine.map(|_| 0.0));
         let volumes: Option<f64> = cell.stack.all_volumes().map(|volume| of(&volume.name)).sum();
         let total = volumes.map(|volumes| volumes + machine.unwrap_or(0.0));
         total.filter(|total| *total > 0.0 && total.is_finite())
+    }
+
+    /// Returns the price per hour of the machine that a cell's stack is built on, or of all machines that load it together; `None` if
+    /// none of them has a price.
+    fn machines_price(&self, cell: &Cell) -> Option<f64> {
+        let of = |name: &str| self.prices.machines.get(name).copied();
+        match cell.workload.on.as_slice() {
+            [] => of(&cell.target),
+            several => several.iter().filter_map(|name| of(name)).reduce(|sum, price| sum + price),
+        }
     }
 }
 
@@ -214,6 +224,41 @@ impl Cell {
     #[must_use]
     pub fn loaded_from(&self) -> &str {
         self.stack.client().unwrap_or(&self.target)
+    }
+
+    /// Returns all machines that generate the load, in the order of [`Workload::on`]; one, unless several machines run the workload
+    /// at the same time.
+    #[must_use]
+    pub fn loading(&self) -> Vec<&str> {
+        match self.workload.on.as_slice() {
+            [] => vec![self.loaded_from()],
+            several => several.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// Whether several machines may run the workload at the same time: then it names its machines.
+    #[must_use]
+    pub fn is_together(&self) -> bool {
+        !self.workload.on.is_empty()
+    }
+
+    /// Whether the stack is built on this machine. Each machine of [`Workload::on`] builds it, since it is a directory that all of
+    /// them have.
+    #[must_use]
+    pub fn is_built_on(&self, target: &str) -> bool {
+        self.target == target || self.workload.on.iter().any(|name| name == target)
+    }
+
+    /// Returns all machines that take part: those that build the stack, then those that load it; each once.
+    #[must_use]
+    pub fn machines(&self) -> Vec<&str> {
+        let mut all = vec![self.target.as_str()];
+        for machine in self.loading() {
+            if !all.contains(&machine) {
+                all.push(machine);
+            }
+        }
+        all
     }
 }
 

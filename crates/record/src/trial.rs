@@ -2,6 +2,7 @@
 
 use crate::block::Block;
 use crate::bonnie::Bonnie;
+use crate::clock::{ClockOffset, Reading};
 use crate::copy::Copied;
 use crate::counter::Evidence;
 use crate::extents::{FileExtents, Residency};
@@ -91,8 +92,12 @@ pub struct TrialRecord {
     pub trials_before: Option<u32>,
     /// Results of the engine; `None` if it never ran.
     pub engine: Option<EngineOutput>,
-    /// Kernel counters around the trial.
+    /// Kernel counters around the trial; without samples where [`Self::parts`] have their own.
     pub evidence: Evidence,
+    /// What each machine did, if several machines ran the workload at the same time ([`crate::workload::Workload::on`]); else empty.
+    /// `engine` has then the sums over all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
 }
 
 impl TrialRecord {
@@ -128,8 +133,33 @@ impl TrialRecord {
             trials_before: None,
             engine: None,
             evidence: Evidence::default(),
+            parts: Vec::new(),
         }
     }
+}
+
+/// What one machine did in a trial that several machines load at the same time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Name of the machine.
+    pub target: String,
+    /// Its clock against the controller's, just before the load; `None`: the load never began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_before: Option<ClockOffset>,
+    /// The same just after the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_after: Option<ClockOffset>,
+    /// When its load was to begin, on its own CLOCK_MONOTONIC, in nanoseconds; `None`: no time was agreed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreed_ns: Option<u64>,
+    /// Its clocks when its engine started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Reading>,
+    /// Its clocks when its engine had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Reading>,
+    /// Its own record of the trial.
+    pub record: Box<TrialRecord>,
 }
 
 /// How a trial ended.

@@ -135,6 +135,7 @@ mod tests {
                 ask: Ask::Options(options),
                 layout: Layout::Written,
                 cache: CacheStart::Cold,
+                on: Vec::new(),
             },
             levels: BTreeMap::new(),
         }

@@ -20,6 +20,10 @@ pub struct Workload {
     pub layout: Layout,
     /// What the page cache holds when the trial begins.
     pub cache: CacheStart,
+    /// The machines that run it at the same time on a ground that they share, by the names of targets; empty: the machine that
+    /// the cell's stack is loaded from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on: Vec<String>,
 }
 
 /// The engine that runs a workload.

@@ -124,6 +124,8 @@ pub fn title(finding: &Finding) -> &'static str {
         Claim::CacheWarming => "a cache warmed over the rounds",
         Claim::NotIdempotent => "the provisioning is not idempotent",
         Claim::NotAsAsked => "not done as asked",
+        Claim::NotSimultaneous => "the machines did not run at the same time",
+        Claim::ClockStepped => "a machine's clock was set during the load",
         Claim::Skipped => "skipped by the user",
         Claim::SharedNode => "the Slurm node was shared",
         Claim::MachinesDiffer => "machines that differ did the rounds",

@@ -21,6 +21,7 @@ mod index;
 mod json;
 mod junit;
 mod leaves;
+mod machines;
 mod markdown;
 mod measured;
 mod number;

@@ -9,6 +9,7 @@ use crate::footer;
 use crate::front::fronts;
 use crate::index::Index;
 use crate::leaves::leaves;
+use crate::machines::machines;
 use crate::measured::{in_common, measured, table};
 use crate::phases::phases;
 use crate::searches::searches;
@@ -32,6 +33,7 @@ pub fn result(view: &RunView) -> Document {
     document.blocks.extend(figures(&index, &body).into_iter().map(Block::DotPlot));
     document.blocks.push(Block::Table(table(&index, &body)));
     document.blocks.extend(phases(&index));
+    document.blocks.extend(machines(&index));
     if !answers.is_empty() {
         document.blocks.push(Block::Answer(answers));
     }

@@ -61,6 +61,7 @@ pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> Ce
         model: None,
         leaves: Vec::new(),
         phases: Vec::new(),
+        together: None,
         id: CellId(id.to_owned()),
         target: "local".to_owned(),
         stack: stack.to_owned(),

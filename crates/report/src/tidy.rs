@@ -353,6 +353,7 @@ mod tests {
                 ask: Ask::Options(Options::new(Rw::Randread, 4096, 1 << 20)),
                 layout: Layout::Written,
                 cache: CacheStart::Keep,
+                on: Vec::new(),
             },
             levels: [("iodepth".to_owned(), "4".to_owned())].into(),
         };

@@ -2,6 +2,7 @@
 
 use crate::protocol::Turn;
 use engine::Engine;
+use record::clock::Reading;
 use record::event::Event;
 use record::id::CellId;
 use record::trial::{StepTime, TrialStep};
@@ -27,6 +28,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) tell: Box<dyn Fn(Event) + 'a>,
     /// The node that serves the file system under test, if it is another one.
     pub(crate) server: Option<&'a dyn Server>,
+    /// The other machines that run the same load at the same time, if there are some.
+    pub(crate) others: Option<&'a dyn Others>,
 }
 
 impl Bench<'_> {
@@ -53,6 +56,30 @@ pub(crate) enum TurnError {
     OutOfTurn,
     #[error("the agent process of the machine that serves it: the controller is gone")]
     Gone,
+}
+
+/// The other machines that run the same load at the same time, reached through the controller.
+pub(crate) trait Others {
+    /// Says that everything is prepared and waits for the others; returns the moment of the start, on CLOCK_MONOTONIC in nanoseconds.
+    fn meet(&self) -> Result<u64, MeetError>;
+    /// Says that the load has ended and waits for the others.
+    fn part(&self, began: Reading, ended: Reading) -> Result<(), MeetError>;
+}
+
+/// Why the machines didn't start or end together.
+#[derive(Debug, Error)]
+pub(crate) enum MeetError {
+    #[error("it was ended before all machines were ready")]
+    Ended,
+    #[error("the controller sent something else than the start or the end of the load")]
+    OutOfTurn,
+    #[error("the controller is gone")]
+    Gone,
+    #[error(
+        "`{volume}` is not shared: machine {other} has made its folder elsewhere; name a directory that is the same on all machines, \
+         e.g. a mount of the same NFS export"
+    )]
+    Apart { volume: String, other: String },
 }
 
 /// Measures and reports the steps of a trial.

@@ -160,7 +160,7 @@ pub fn volumes_of(plan: &Plan, target: &str) -> Vec<Volume> {
 #[must_use]
 pub fn targets_of(plan: &Plan) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
-    for target in plan.cells.iter().flat_map(|cell| [cell.target.as_str(), cell.loaded_from()]) {
+    for target in plan.cells.iter().flat_map(Cell::machines) {
         if !all.contains(&target) {
             all.push(target);
         }
@@ -169,7 +169,7 @@ pub fn targets_of(plan: &Plan) -> Vec<&str> {
 }
 
 fn cells_of<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = &'p Cell> {
-    plan.cells.iter().filter(move |cell| cell.target == target)
+    plan.cells.iter().filter(move |cell| cell.is_built_on(target))
 }
 
 /// The most bytes that any cell lays out in each existing directory of a target, by the volume's name.
@@ -177,7 +177,7 @@ fn cells_of<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = &'p Cel
 pub fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
     let mut most: BTreeMap<String, u64> = BTreeMap::new();
     for cell in cells_of(plan, target) {
-        let data = cell.workload.data_bytes().saturating_add(cell.workload.made_bytes());
+        let data = spec::space_bytes(cell);
         for volume in cell.stack.all_volumes().filter(|v| matches!(v.kind, VolumeKind::Directory { .. })) {
             let need = most.entry(volume.name.clone()).or_default();
             *need = data.max(*need);

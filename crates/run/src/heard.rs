@@ -1,5 +1,6 @@
 //! Whether the controller is still there, as a node can tell. A network that drops packets doesn't end the node's input.
 
+use crate::halt::Halt;
 use crate::protocol::LOST_AFTER;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,10 +19,10 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    /// Begins to listen, in a thread of its own. When the controller is lost, it sets `cancel`.
-    pub(crate) fn begin(cancel: &Arc<AtomicBool>) -> Arc<Self> {
+    /// Begins to listen, in a thread of its own. When the controller is lost, it ends all work.
+    pub(crate) fn begin(halt: &Arc<Halt>) -> Arc<Self> {
         let heard = Arc::new(Self::default());
-        let (watching, cancel) = (Arc::downgrade(&heard), Arc::clone(cancel));
+        let (watching, halt) = (Arc::downgrade(&heard), Arc::clone(halt));
         std::thread::spawn(move || {
             let mut silence = Silence::default();
             let mut then = Instant::now();
@@ -31,7 +32,7 @@ impl Heard {
                 let words = heard.words.load(Ordering::Relaxed);
                 if silence.is_too_long(words, now - then) && expected {
                     heard.is_lost.store(true, Ordering::Relaxed);
-                    cancel.store(true, Ordering::Relaxed);
+                    halt.for_good();
                     return;
                 }
                 then = now;

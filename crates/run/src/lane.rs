@@ -7,6 +7,7 @@ use crate::error::{RunError, Sink, SinkError};
 use crate::nfs_remote;
 use crate::protocol::{Reply, Request, TrialRequest};
 use crate::rounds::Ended;
+use crate::together;
 use crate::watch::Watch;
 use record::environment::Environment;
 use record::event::Event;
@@ -140,6 +141,7 @@ impl Lane<'_> {
                 volumes: volumes_of(plan, &line.target),
                 space_bytes: space_of(plan, &line.target),
                 needs_tools: spec::tools_on(plan, &line.target),
+                shared: together::shared(plan, &line.target),
                 ends_in_seconds: plan
                     .measure
                     .max_seconds
@@ -160,8 +162,7 @@ impl Lane<'_> {
 
     fn trial(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Ended, Loss> {
         let trial = request.id.clone();
-        let mut targets = vec![request.cell.target.clone(), request.cell.loaded_from().to_owned()];
-        targets.dedup();
+        let targets: Vec<String> = request.cell.machines().into_iter().map(str::to_owned).collect();
         match self.make(request, sink) {
             Ok(Some(record)) => Ok(Ended::Done(Box::new(record))),
             Ok(None) => Ok(Ended::Stopped(trial)),
@@ -177,6 +178,9 @@ impl Lane<'_> {
     fn make(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Option<TrialRecord>, RunError> {
         let Shared { how, stop, .. } = self.shared;
         let request = TrialRequest { live: how.live, ..request };
+        if request.cell.is_together() {
+            return together::trial(&mut self.lines, &request, stop, sink);
+        }
         let cell = &request.cell;
         let place = |name: &str| {
             let at = self.lines.iter().position(|line| line.target == name);

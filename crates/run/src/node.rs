@@ -1,11 +1,15 @@
 //! The node (agent process): builds, loads, measures and undoes on request of the controller. Only it may need privileges.
 
-use crate::context::{Bench, Server, TurnError};
+use crate::context::{Bench, Others, Server, TurnError};
+use crate::emitter::Emitter;
 use crate::failure::Failure;
+use crate::halt::Halt;
 use crate::heard::Heard;
+use crate::meeting::{self, Meeting};
 use crate::one_machine::is_name_of;
 use crate::persistent_stacks::PersistentStacks;
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
+use crate::requests::Requests;
 use crate::serving::Serving;
 use crate::verify::LimitsError;
 use crate::{tools, trial, verify};
@@ -17,8 +21,7 @@ use record::id::RunId;
 use record::printable::chain;
 use record::provision::ProvisionStep;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
-use stack::{Journal, Machine, NfsClient, NoHooks, Provisioning, RESERVE_BYTES, Volumes};
-use std::cell::RefCell;
+use stack::{Journal, Machine, NfsClient, NoHooks, Provisioning, RESERVE_BYTES, Shared, Volumes};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -27,9 +30,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
-
-/// How often an idle node looks whether its controller is lost.
-const LOOK: Duration = Duration::from_millis(200);
 
 /// Why the node could not start.
 #[derive(Debug, Error)]
@@ -48,17 +48,17 @@ pub fn serve(
     output: impl Write,
     state_dir: &Path,
 ) -> Result<(), NodeError> {
-    let cancel = Arc::new(AtomicBool::new(false));
+    let halt = Arc::new(Halt::default());
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
-        signal_hook::flag::register(signal, Arc::clone(&cancel)).map_err(NodeError::Signals)?;
+        halt.on(signal).map_err(NodeError::Signals)?;
     }
-    let heard = Heard::begin(&cancel);
-    let (requests, unheard) = listen(input, Arc::clone(&cancel), Arc::clone(&heard));
+    let heard = Heard::begin(&halt);
+    let (requests, unheard) = listen(input, Arc::clone(&halt), Arc::clone(&heard));
     let (runner, roots) = (LocalRunner, Roots::default());
     let machine = Machine::local(&runner, &roots, state_dir, &NoHooks);
-    let requests = Requests { receiver: requests, heard: Arc::clone(&heard) };
-    let out = Emitter { to: RefCell::new(output), heard };
-    let mut node = Node { machine, out, requests, cancel: &cancel, open: None };
+    let requests = Requests::new(requests, Arc::clone(&heard));
+    let out = Emitter::to(output, heard);
+    let mut node = Node { machine, out, requests, cancel: halt.flag(), halt: &halt, open: None };
     while let Some(request) = node.requests.next() {
         let reply = node.answer(request);
         node.out.send(&reply);
@@ -78,7 +78,7 @@ pub fn serve(
 /// before the end of input.
 fn listen(
     input: impl BufRead + Send + 'static,
-    cancel: Arc<AtomicBool>,
+    halt: Arc<Halt>,
     heard: Arc<Heard>,
 ) -> (Receiver<Request>, Receiver<Failure>) {
     let (sender, receiver) = channel();
@@ -89,8 +89,12 @@ fn listen(
             heard.word(matches!(request, Ok(Request::Alive)));
             match request {
                 Ok(Request::Alive) => {}
-                Ok(Request::Cancel) => cancel.store(true, Ordering::Relaxed),
+                Ok(Request::Cancel) => halt.for_good(),
+                Ok(Request::Abandon) => halt.trial(),
                 Ok(request) => {
+                    if matches!(request, Request::Trial(_)) {
+                        halt.asked();
+                    }
                     if sender.send(request).is_err() {
                         return;
                     }
@@ -101,51 +105,9 @@ fn listen(
                 }
             }
         }
-        cancel.store(true, Ordering::Relaxed);
+        halt.for_good();
     });
     (receiver, unheard)
-}
-
-/// The requests, until the end of input or until the controller is lost.
-struct Requests {
-    receiver: Receiver<Request>,
-    heard: Arc<Heard>,
-}
-
-impl Requests {
-    fn next(&self) -> Option<Request> {
-        loop {
-            match self.receiver.recv_timeout(LOOK) {
-                Ok(request) => return Some(request),
-                Err(RecvTimeoutError::Timeout) if !self.heard.is_lost() => {}
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
-            }
-        }
-    }
-}
-
-/// Writes replies. Write errors are ignored: the node notices a lost controller by the end of its input. Nothing is written to a lost
-/// controller, because nobody reads it and the write would block.
-pub(crate) struct Emitter<W: Write> {
-    to: RefCell<W>,
-    heard: Arc<Heard>,
-}
-
-impl<W: Write> Emitter<W> {
-    pub(crate) fn send(&self, reply: &Reply) {
-        if self.heard.is_lost() {
-            return;
-        }
-        if let Ok(mut line) = serde_json::to_vec(reply) {
-            line.push(b'\n');
-            let mut out = self.to.borrow_mut();
-            let _ = out.write_all(&line).and_then(|()| out.flush());
-        }
-    }
-
-    pub(crate) fn event(&self, event: Event) {
-        self.send(&Reply::Event { event });
-    }
 }
 
 /// Sends requests to the node that serves the file system under test, through the controller.
@@ -179,6 +141,7 @@ struct Node<'a, W: Write> {
     out: Emitter<W>,
     requests: Requests,
     cancel: &'a AtomicBool,
+    halt: &'a Halt,
     open: Option<Open>,
 }
 
@@ -187,11 +150,11 @@ impl<W: Write> Node<'_, W> {
         let answered = match request {
             Request::Hello { .. } => Ok(self.hello()),
             Request::Provision { steps, anew } => Ok(self.provision(&steps, anew)),
-            Request::Open { run, volumes, space_bytes, needs_tools, ends_in_seconds } => {
+            Request::Open { run, volumes, space_bytes, needs_tools, ends_in_seconds, shared } => {
                 let ends = ends_in_seconds.and_then(unix_seconds_in);
                 tools::check(&needs_tools)
                     .map_err(Failure::from)
-                    .and_then(|()| self.open(&run, &volumes, &space_bytes, ends))
+                    .and_then(|()| self.open(&run, &volumes, &shared, &space_bytes, ends))
             }
             Request::Trial(request) => self.trial(&request),
             Request::Serve { trial, client } => self.serve(*trial, &client),
@@ -199,9 +162,13 @@ impl<W: Write> Node<'_, W> {
             Request::Withdraw => self.withdraw(),
             Request::Close => self.close().map(|()| Reply::Closed),
             Request::Undo { run, give_up } => self.undo(run, give_up.as_deref()),
-            Request::Cancel | Request::Alive | Request::GoOn { .. } => {
-                Err(Failure::OutOfTurn("a word in between came as a request"))
-            }
+            Request::Clock => Ok(Reply::Clock { reading: meeting::reading() }),
+            Request::Cancel
+            | Request::Alive
+            | Request::GoOn { .. }
+            | Request::Start { .. }
+            | Request::Finish
+            | Request::Abandon => Err(Failure::OutOfTurn("a word in between came as a request")),
         };
         answered.unwrap_or_else(|failure| failed(&failure))
     }
@@ -236,6 +203,7 @@ impl<W: Write> Node<'_, W> {
         &mut self,
         run: &RunId,
         volumes: &[Volume],
+        shared: &Shared,
         space_bytes: &BTreeMap<String, u64>,
         ends_unix_s: Option<u64>,
     ) -> Result<Reply, Failure> {
@@ -246,7 +214,8 @@ impl<W: Write> Node<'_, W> {
         let mut progress = |step: &str, done: Option<f64>| {
             out.event(Event::Step { cell: None, step: step.to_owned(), done })
         };
-        let provided = Volumes::provide(&self.machine, &mut journal, volumes, &mut progress, self.cancel);
+        let provided =
+            Volumes::provide_shared(&self.machine, &mut journal, volumes, shared, &mut progress, self.cancel);
         let provided = match provided {
             Ok(provided) => provided,
             Err(error) => return Err(undo_after(&self.machine, journal, error.into())),
@@ -260,7 +229,7 @@ impl<W: Write> Node<'_, W> {
         };
         match self.verify(&mut open, volumes) {
             Ok(facts) => {
-                self.bench(run, None).tell_changes(&open.journal);
+                self.bench(run).tell_changes(&open.journal);
                 self.open = Some(open);
                 Ok(Reply::Opened { volumes: facts })
             }
@@ -272,11 +241,11 @@ impl<W: Write> Node<'_, W> {
     }
 
     fn verify(&self, open: &mut Open, volumes: &[Volume]) -> Result<Vec<VolumeFacts>, LimitsError> {
-        let bench = self.bench(&open.run, None);
+        let bench = self.bench(&open.run);
         verify::limits(&self.machine, &mut open.journal, &open.volumes, volumes, &bench)
     }
 
-    fn bench<'b>(&'b self, run: &RunId, server: Option<&'b dyn Server>) -> Bench<'b> {
+    fn bench<'b>(&'b self, run: &RunId) -> Bench<'b> {
         Bench {
             scratch: scratch(&self.machine, run),
             cancel: self.cancel,
@@ -284,7 +253,8 @@ impl<W: Write> Node<'_, W> {
                 self.out.event(Event::Step { cell: cell.cloned(), step: step.to_owned(), done });
             }),
             tell: Box::new(|event| self.out.event(event)),
-            server,
+            server: None,
+            others: None,
         }
     }
 
@@ -292,13 +262,16 @@ impl<W: Write> Node<'_, W> {
         let Some(mut open) = self.open.take() else {
             return Err(Failure::OutOfTurn("a trial was asked before its volumes"));
         };
+        self.halt.begin();
         let relay = Relay { out: &self.out, requests: &self.requests };
-        let bench = self.bench(&open.run, Some(&relay));
+        let meeting = Meeting { out: &self.out, requests: &self.requests, cancel: self.cancel };
+        let others = request.together.as_ref().map(|_| -> &dyn Others { &meeting });
+        let bench = Bench { server: Some(&relay), others, ..self.bench(&open.run) };
         let Open { journal, volumes, standing, .. } = &mut open;
         let record = trial::perform(&self.machine, journal, volumes, &bench, standing, request);
         drop(bench);
         self.open = Some(open);
-        let cancelled = self.cancel.load(Ordering::Relaxed);
+        let cancelled = self.halt.end();
         Ok(Reply::Trial { record: Box::new(record?), cancelled })
     }
 
@@ -306,7 +279,7 @@ impl<W: Write> Node<'_, W> {
         let Some(mut open) = self.open.take() else {
             return Err(Failure::OutOfTurn("an export was asked for before its volumes"));
         };
-        let bench = self.bench(&open.run, None);
+        let bench = self.bench(&open.run);
         let Open { journal, volumes, serving, .. } = &mut open;
         let begun = match serving {
             Some(_) => None,
@@ -340,7 +313,7 @@ impl<W: Write> Node<'_, W> {
             self.open = Some(open);
             return Err(Failure::OutOfTurn("nothing is served"));
         };
-        let bench = self.bench(&open.run, None);
+        let bench = self.bench(&open.run);
         let ended = serving.end(&self.machine, &mut open.journal, &bench);
         drop(bench);
         self.open = Some(open);

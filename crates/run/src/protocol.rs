@@ -7,8 +7,14 @@
 //! trial. When the client needs the server, it sends [`Reply::Turn`] and waits; the controller forwards that as
 //! [`Request::Turn`]. At the end the server takes the stack down ([`Request::Withdraw`]). The end of the node's input means
 //! [`Request::Close`].
+//!
+//! In a trial that several machines load at the same time, each node gets a [`Request::Trial`] with [`TrialRequest::together`]. It
+//! prepares, says [`Reply::Ready`] and waits. The controller asks it for its clocks ([`Request::Clock`]), then names the moment of
+//! the start ([`Request::Start`]). After the load the node says [`Reply::Rested`] and waits again, until the load of all machines has
+//! ended ([`Request::Finish`]). [`Request::Abandon`] ends the trial at any moment.
 
 use crate::fault::Fault;
+use record::clock::Reading;
 use record::environment::Environment;
 use record::event::Event;
 use record::id::{RunId, TrialId};
@@ -20,7 +26,7 @@ use record::version::FormatVersion;
 use record::volume::{Volume, VolumeFacts};
 use record::workload::CacheStart;
 use serde::{Deserialize, Serialize};
-use stack::{NfsClient, NfsSource};
+use stack::{NfsClient, NfsSource, Shared};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -62,6 +68,9 @@ pub enum Request {
         /// In how many seconds the run's time budget is spent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ends_in_seconds: Option<f64>,
+        /// The existing directories that other machines of the run use at the same time.
+        #[serde(default)]
+        shared: Shared,
     },
     /// Build, prepare, measure and undo one trial. Answered by [`Reply::Trial`].
     Trial(Box<TrialRequest>),
@@ -82,6 +91,17 @@ pub enum Request {
         /// The server's CLOCK_MONOTONIC in nanoseconds after it was done, or why it failed.
         done: Result<u64, String>,
     },
+    /// Say what time it is. Answered by [`Reply::Clock`].
+    Clock,
+    /// Begin the load at this moment, or at once if it is past: the answer to [`Reply::Ready`].
+    Start {
+        /// The node's CLOCK_MONOTONIC, in nanoseconds.
+        at_ns: u64,
+    },
+    /// The load of all machines has ended: the answer to [`Reply::Rested`].
+    Finish,
+    /// End the current trial, since another machine failed. The run goes on. Has no answer of its own.
+    Abandon,
     /// Take the export and its stack down. Answered by [`Reply::Trial`] with the server's record.
     Withdraw,
     /// Undo everything of the open run. Answered by [`Reply::Closed`].
@@ -118,6 +138,16 @@ pub struct TrialRequest {
     /// Whether the controller wants [`Event::LoadSampled`] while the load runs.
     #[serde(default)]
     pub live: bool,
+    /// Set if other machines run the same load at the same time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
+}
+
+/// A node's place among the machines that load the same directory at the same time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Together {
+    /// The names of the other machines in the run.
+    pub others: Vec<String>,
 }
 
 /// A request of the node that loads a file system to the node that serves it.
@@ -184,6 +214,20 @@ pub enum Reply {
     Turned {
         /// The node's CLOCK_MONOTONIC in nanoseconds.
         monotonic_ns: u64,
+    },
+    /// The node's clocks.
+    Clock {
+        /// Both clocks.
+        reading: Reading,
+    },
+    /// Everything is prepared for the load; the node waits for [`Request::Start`].
+    Ready,
+    /// The load has ended; the node waits for [`Request::Finish`].
+    Rested {
+        /// Its clocks when its engine started.
+        began: Reading,
+        /// Its clocks when its engine had ended.
+        ended: Reading,
     },
     /// The trial is over and its stack is undone, unless it is persistent.
     Trial {

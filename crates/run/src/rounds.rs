@@ -74,7 +74,9 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
                 let measure = Measure { trial_seconds, ..plan.measure.clone() };
                 levels.extend(tried.map(|tried| (id.cell.clone(), tried)));
                 let cell = tried.map_or_else(|| cell.clone(), |tried| cell.at_level(tried.level));
-                hands.begin(TrialRequest { id, cell, measure, seed, from: None, live: false })?;
+                let request =
+                    TrialRequest { id, cell, measure, seed, from: None, live: false, together: None };
+                hands.begin(request)?;
             }
             Next::Wait => match hands.ended()? {
                 Ended::Done(mut record) => {

@@ -1,8 +1,9 @@
 //! One trial: build, prepare, settle, measure, undo.
 
-use crate::context::{Bench, Steps, TurnError, engine_for};
+use crate::context::{Bench, MeetError, Others, Steps, TurnError, engine_for};
 use crate::flush::{self, FlushError};
 use crate::live::LiveLoad;
+use crate::meeting;
 use crate::mounted::{ServedGround, guarded};
 use crate::persistent_stacks::{PersistentStacks, Up};
 use crate::protocol::TrialRequest;
@@ -40,6 +41,9 @@ enum TrialError {
     /// The node that serves the file system under test failed.
     #[error(transparent)]
     Server(#[from] TurnError),
+    /// The machines that load together didn't meet.
+    #[error(transparent)]
+    Others(#[from] MeetError),
     /// Counters can't be sampled.
     #[error(transparent)]
     Sample(#[from] Unobservable),
@@ -136,6 +140,7 @@ fn measure(
 ) -> Result<(), TrialError> {
     let built = &up.built;
     let (bench, steps_cell) = (steps.bench, steps.cell);
+    meeting::shares(machine, journal, volumes, request)?;
     let engine = engine_for(request.cell.workload.engine, machine.state_dir);
     let throttle = volumes.throttle();
     std::fs::create_dir_all(&bench.scratch)
@@ -179,7 +184,12 @@ fn measure(
     let clock = apart.as_ref().map(ServedGround::begin).transpose()?;
 
     let live = if request.live { LiveLoad::new(steps_cell, &record.topology) } else { None };
+    let start_ns = bench.others.map(Others::meet).transpose()?;
     let sampler = Sampler::start(&config)?;
+    if let Some(start_ns) = start_ns {
+        meeting::wait_until(start_ns, bench.cancel);
+    }
+    let began = meeting::reading();
     let output = steps.time(TrialStep::Measure, || {
         let started = |pid: u32| sampler.engine_pid(pid);
         let running = || {
@@ -189,9 +199,15 @@ fn measure(
         };
         engine.run(&Job { started: &started, running: &running, ..prepare })
     });
+    let after_load = meeting::reading();
     record.evidence = sampler.stop();
     record.evidence.server_clock = clock;
     let ended = apart.as_ref().map_or(Ok(()), ServedGround::end);
+    // Nobody reads files or takes its stack down while another machine is still loading.
+    let parted = match bench.others {
+        Some(others) if output.is_ok() => others.part(began, after_load),
+        _ => Ok(()),
+    };
     record.cache_after = residency(&files, &mut record.unread);
     before.look_again(machine, built, record)?;
     up.files = Some(files);
@@ -207,6 +223,7 @@ fn measure(
             return Err(error.into());
         }
     }
+    parted?;
     Ok(ended?)
 }
 

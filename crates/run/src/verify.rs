@@ -166,6 +166,7 @@ fn workload(probe: &Probe, bs_bytes: u64, size_bytes: u64) -> Workload {
         }),
         layout: Layout::Written,
         cache: CacheStart::Keep,
+        on: Vec::new(),
     }
 }
 

@@ -39,6 +39,7 @@ fn trial(round: u32, mode: BcacheMode, rw: Rw) -> Request {
         ask: Ask::Options(options),
         layout: Layout::Written,
         cache: CacheStart::Cold,
+        on: Vec::new(),
     };
     let bcache = Bcache {
         cache: "ssd".to_owned(),
@@ -65,6 +66,7 @@ fn trial(round: u32, mode: BcacheMode, rw: Rw) -> Request {
         seed: 7,
         from: None,
         live: false,
+        together: None,
     }))
 }
 
@@ -101,6 +103,7 @@ fn lab_bcache_counts_what_it_serves_and_tells_what_it_keeps() {
         space_bytes: BTreeMap::new(),
         needs_tools: Vec::new(),
         ends_in_seconds: None,
+        shared: stack::Shared::default(),
     };
     let requests = [
         open,

@@ -61,6 +61,7 @@ fn trial(round: u32, form: CacheForm) -> Request {
         ask: Ask::Options(options),
         layout: Layout::Written,
         cache: CacheStart::Cold,
+        on: Vec::new(),
     };
     let measure = Measure::new(30.0, 0.0, 1);
     Request::Trial(Box::new(TrialRequest {
@@ -76,6 +77,7 @@ fn trial(round: u32, form: CacheForm) -> Request {
         seed: 7,
         from: None,
         live: false,
+        together: None,
     }))
 }
 
@@ -117,6 +119,7 @@ fn lab_a_cache_is_attached_to_laid_out_data_and_flushed_after_the_load() {
         space_bytes: BTreeMap::new(),
         needs_tools: Vec::new(),
         ends_in_seconds: None,
+        shared: stack::Shared::default(),
     };
     let writeback = CacheForm::Cache {
         kind: CacheKind::Cachevol,

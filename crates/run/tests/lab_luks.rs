@@ -56,6 +56,7 @@ fn trial(round: u32, stack: Stack) -> Request {
         ask: Ask::Options(options),
         layout: Layout::Written,
         cache: CacheStart::Cold,
+        on: Vec::new(),
     };
     let measure = Measure::new(30.0, 0.0, 2);
     Request::Trial(Box::new(TrialRequest {
@@ -65,6 +66,7 @@ fn trial(round: u32, stack: Stack) -> Request {
         seed: 7,
         from: None,
         live: false,
+        together: None,
     }))
 }
 
@@ -104,6 +106,7 @@ fn lab_luks_a_trial_is_measured_and_its_devices_are_seen() {
         space_bytes: BTreeMap::new(),
         needs_tools: Vec::new(),
         ends_in_seconds: None,
+        shared: stack::Shared::default(),
     };
     let replies = talk(&state, &[open, trial(0, stack(true)), trial(1, stack(false)), Request::Close]);
     let [

@@ -59,6 +59,7 @@ fn trial(round: u32, layout: Layout) -> Request {
         ask: Ask::Options(options),
         layout,
         cache: CacheStart::Cold,
+        on: Vec::new(),
     };
     let measure = Measure::new(60.0, 0.0, 2);
     Request::Trial(Box::new(TrialRequest {
@@ -68,6 +69,7 @@ fn trial(round: u32, layout: Layout) -> Request {
         seed: 7,
         from: None,
         live: false,
+        together: None,
     }))
 }
 
@@ -107,6 +109,7 @@ fn lab_thin_first_writes_allocate_chunks_and_later_ones_do_not() {
         space_bytes: BTreeMap::new(),
         needs_tools: vec!["lvm".to_owned(), "dmsetup".to_owned(), "thin_check".to_owned()],
         ends_in_seconds: None,
+        shared: stack::Shared::default(),
     };
     let asked = [open, trial(0, Layout::Written), trial(1, Layout::Unwritten), Request::Close];
     let replies = talk(&state, &asked);

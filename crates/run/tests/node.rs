@@ -11,7 +11,7 @@ use record::stack::{Rebuild, Stack};
 use record::trial::Outcome;
 use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
-use stack::NfsClient;
+use stack::{NfsClient, Shared};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -58,6 +58,7 @@ fn open(run: RunId, path: &Path, space: u64) -> Request {
         space_bytes,
         needs_tools: Vec::new(),
         ends_in_seconds: None,
+        shared: Shared::default(),
     }
 }
 
@@ -86,6 +87,7 @@ fn trial(path: &Path) -> TrialRequest {
                 ask: Ask::Options(options),
                 layout: Layout::Written,
                 cache: CacheStart::Warm,
+                on: Vec::new(),
             },
             levels: BTreeMap::new(),
         },
@@ -93,6 +95,7 @@ fn trial(path: &Path) -> TrialRequest {
         seed: 7,
         from: None,
         live: false,
+        together: None,
     }
 }
 

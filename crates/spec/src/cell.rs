@@ -114,6 +114,7 @@ pub(crate) struct Spans {
     pub(crate) name: Span,
     pub(crate) size: Option<Span>,
     pub(crate) layout: Option<Span>,
+    pub(crate) on: Option<Span>,
 }
 
 /// Reports why a cell is impossible.

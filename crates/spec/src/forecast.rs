@@ -112,7 +112,7 @@ pub fn forecast(plan: &Plan) -> Forecast {
         }
     });
     let lent = plan.cells.iter().filter(|cell| in_directory(&cell.stack));
-    let lent = lent.map(|cell| cell.workload.data_bytes().saturating_add(cell.workload.made_bytes())).max();
+    let lent = lent.map(space_bytes).max();
     Forecast {
         seconds: spent.map_or(most.seconds, |spent| longest.takes(spent.rounds).seconds),
         provide_seconds: provided.seconds,
@@ -293,13 +293,26 @@ fn build_seconds(cell: &Cell) -> f64 {
 
 /// Returns the bytes that are written before the trial.
 fn laid_out(cell: &Cell) -> f64 {
-    if cell.workload.layout == Layout::Written { float(cell.workload.data_bytes()) } else { 0.0 }
+    let each = if cell.workload.layout == Layout::Written { float(cell.workload.data_bytes()) } else { 0.0 };
+    each * machines(cell)
+}
+
+/// Returns the number of machines that load a cell. Each has its own data.
+fn machines(cell: &Cell) -> f64 {
+    float(cell.loading().len() as u64)
+}
+
+/// Returns the bytes that a cell lays out and makes in an existing directory, from all machines that load it.
+#[must_use]
+pub fn space_bytes(cell: &Cell) -> u64 {
+    let each = cell.workload.data_bytes().saturating_add(cell.workload.made_bytes());
+    each.saturating_mul(cell.loading().len() as u64)
 }
 
 /// Returns the bytes that are written in one trial, including its preparation.
 fn trial_bytes(cell: &Cell, measure: &Measure) -> f64 {
     let data = if stands(cell) { 0.0 } else { laid_out(cell) };
-    data + pace::written(cell, measure)
+    data + pace::written(cell, measure) * machines(cell)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a forecast has two good digits")]

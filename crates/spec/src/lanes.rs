@@ -2,7 +2,7 @@
 //! time; those of one lane take turns.
 
 use record::id::LOCAL;
-use record::plan::Plan;
+use record::plan::{Cell, Plan};
 use record::target::{Target, TargetKind};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ impl Lanes {
 #[must_use]
 pub fn lanes(plan: &Plan, kernels: &Kernels) -> Lanes {
     let mut names: Vec<&str> = Vec::new();
-    for name in plan.cells.iter().flat_map(|cell| [cell.target.as_str(), cell.loaded_from()]) {
+    for name in plan.cells.iter().flat_map(Cell::machines) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -93,9 +93,9 @@ fn keys(plan: &Plan, name: &str, kernels: &Kernels) -> BTreeSet<String> {
     };
     let here = is_here.then(|| format!("host {LOCAL}"));
     let shared = target.into_iter().flat_map(|target| &target.shares).map(|what| format!("shares {what}"));
-    let pairs = plan.cells.iter().filter(|cell| cell.target != cell.loaded_from());
-    let pairs = pairs.filter(|cell| cell.target == name || cell.loaded_from() == name);
-    let pairs = pairs.map(|cell| format!("pair {} {}", cell.target, cell.loaded_from()));
+    let pairs = plan.cells.iter().map(Cell::machines).filter(|machines| machines.len() > 1);
+    let pairs = pairs.filter(|machines| machines.contains(&name));
+    let pairs = pairs.map(|machines| format!("together {}", machines.join(" ")));
     boot.into_iter().chain(here).chain(shared).chain(pairs).collect()
 }
 

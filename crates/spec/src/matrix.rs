@@ -14,7 +14,7 @@ use crate::tariff::PriceList;
 use crate::template::{Instance, Template};
 use crate::tree::{Key, Node, Value};
 use crate::vocabulary::{STACK, WORKLOAD};
-use crate::{nfs_remote, persistent_stacks, stack, target, volume, workload};
+use crate::{loading, nfs_remote, persistent_stacks, stack, target, volume, workload};
 use record::id::LOCAL;
 use record::plan::{Cell, PriceListInfo, Prices};
 use record::quantity::Bytes;
@@ -45,7 +45,7 @@ impl Matrix {
         let priced =
             used.filter_map(|volume| Some((volume.name.clone(), self.prices.get(&volume.name)?.to_f64())));
         let per_hour = priced.collect();
-        let loaded = |target: &&String| self.cells.iter().flatten().any(|cell| cell.target == **target);
+        let loaded = |target: &&String| self.cells.iter().flatten().any(|cell| cell.is_built_on(target));
         let machines = self.machines.iter().filter(|(target, _)| loaded(target));
         let machines = machines.map(|(target, price)| (target.clone(), price.to_f64())).collect();
         Prices { currency, per_hour, machines, list }
@@ -145,6 +145,7 @@ pub(crate) fn read(
             cells = check_weight(fields, &built, &asked, problems)
                 .and_then(|()| places(&built, &volumes, &targets, problems))
                 .and_then(|places| remote(&built, &places, &targets, problems).map(|()| places))
+                .and_then(|places| known(&asked, &targets, problems).map(|()| places))
                 .and_then(|places| product(fields, &built, &places, &asked, &rules, problems));
         }
     }
@@ -253,7 +254,8 @@ fn all_of<T: serde::Serialize>(
     for template in templates {
         let at = |name| template.fields.get(name).map(|node| node.span);
         // of a stack only the first
-        let spans = Spans { name: template.key.span, size: at("size").or(at("fio")), layout: at("layout") };
+        let (size, layout, on) = (at("size").or(at("fio")), at("layout"), at("on"));
+        let spans = Spans { name: template.key.span, size, layout, on };
         for index in 0..combinations(&template.factors) {
             if problems.full() {
                 return gathered.all;
@@ -352,6 +354,16 @@ fn remote(
     outcome
 }
 
+/// Checks the machines that run a workload at the same time.
+fn known(workloads: &[Placed<Workload>], targets: &[Target], problems: &mut Problems<'_>) -> Option<()> {
+    let mut outcome = Some(());
+    for workload in workloads {
+        let fits = loading::known(&workload.thing, workload.spans, targets, problems);
+        outcome = outcome.and(fits);
+    }
+    outcome
+}
+
 fn product(
     fields: &Fields<'_>,
     stacks: &[Placed<Stack>],
@@ -371,9 +383,9 @@ fn product(
     }
     let mut used = vec![false; rules.all.len()];
     let (mut cells, mut spans) = (Vec::new(), Vec::new());
-    let placed = stacks.iter().zip(places).flat_map(|(s, on)| on.iter().map(move |target| (s, target)));
-    for (s, target) in placed {
-        for w in workloads {
+    let placed = stacks.iter().zip(places).flat_map(|(s, on)| on.iter().map(move |target| (s, on, target)));
+    for (s, places, target) in placed {
+        for w in workloads.iter().filter(|w| loading::is_placed(&w.thing, places, target)) {
             let levels: BTreeMap<String, String> =
                 s.levels.iter().chain(&w.levels).map(|(name, level)| (name.clone(), level.text())).collect();
             let about = About { target, stack: &s.thing.name, workload: &w.thing.name, levels: &levels };
@@ -384,6 +396,7 @@ fn product(
             let id = cell::id(target, &s.json, &w.json, &levels);
             let cell = Cell { id, target: target.clone(), stack, workload, levels };
             cell::check(&cell, w.spans, problems);
+            loading::check(&cell, places, w.spans, problems);
             if problems.full() {
                 return None;
             }

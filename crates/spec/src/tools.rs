@@ -28,13 +28,13 @@ pub(crate) fn of(plan: &Plan) -> Vec<String> {
 pub fn tools_on(plan: &Plan, target: &str) -> Vec<String> {
     let mut tools = Tools::default();
     tools.provision(plan.provision_of(target));
-    let loaded = |cell: &&Cell| cell.loaded_from() == target;
-    for cell in plan.cells.iter().filter(|cell| cell.target == target) {
+    let loaded = |cell: &&Cell| cell.loading().contains(&target);
+    for cell in plan.cells.iter().filter(|cell| cell.is_built_on(target)) {
         tools.stack(&cell.stack);
     }
     for cell in plan.cells.iter().filter(loaded) {
         tools.workload(&cell.workload);
-        tools.add(if cell.target == target { &[] } else { &CLIENT });
+        tools.add(if cell.is_built_on(target) { &[] } else { &CLIENT });
     }
     tools.0.into_iter().collect()
 }

@@ -3,6 +3,7 @@
 use crate::diagnostic::printable;
 use crate::fields::Fields;
 use crate::jobfile::{self, JobFile};
+use crate::loading;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::template::{Instance, Template};
@@ -77,7 +78,11 @@ pub(crate) fn instance(
             (engine, Ask::Options(crate::options::read(template, engine, layout, &scope, problems)?))
         }
     };
-    let workload = Workload { name: name?, engine, ask, layout: layout?, cache: cache? };
+    let on = match fields.get("on") {
+        Some(node) => loading::read(node, &scope, problems)?,
+        None => Vec::new(),
+    };
+    let workload = Workload { name: name?, engine, ask, layout: layout?, cache: cache?, on };
     Some(Instance { levels: scope.names, thing: workload })
 }
 
@@ -104,7 +109,7 @@ fn job_file(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<(EngineKind, Ask)> {
-    const BESIDE: &[&str] = &["fio", "with", "size", "layout", "cache", "engine"];
+    const BESIDE: &[&str] = &["fio", "with", "size", "layout", "cache", "engine", "on"];
     for (key, _) in fields.entries() {
         if !BESIDE.contains(&key.text.as_str()) {
             problems

@@ -41,4 +41,4 @@ pub use machine::{Fill, Hooks, Injected, Machine, NoHooks, PREFIX, Phase, Point}
 pub use pool::Pool;
 pub use provision::{ProvisionError, Provisioning, provision};
 pub use throttle::{Flavour, Throttle, detect};
-pub use volumes::{Provided, RESERVE_BYTES, Volumes};
+pub use volumes::{Provided, RESERVE_BYTES, Shared, Volumes};

@@ -33,6 +33,13 @@ pub(crate) fn lent(machine: &Machine<'_>, run: &RunId, index: usize) -> String {
     format!("{}{}-{index}", machine.prefix, plain(&run.0))
 }
 
+/// `<prefix><run>-<volume>-<target>`: a machine's sub-directory in an existing directory that several machines use at the same time.
+pub(crate) fn shared(machine: &Machine<'_>, run: &RunId, volume: &str, target: &str) -> String {
+    // Names of targets have lower-case letters, digits and these three. Two names never become one.
+    let target = target.replace('_', "__").replace('.', "_p").replace('-', "_m");
+    format!("{}{}-{}-{}", machine.prefix, plain(&run.0), plain(volume), plain(&target))
+}
+
 /// The label of our file systems.
 pub(crate) fn label(machine: &Machine<'_>) -> String {
     machine.prefix.trim_end_matches('-').bytes().take(LABEL_BYTES).map(char::from).collect()

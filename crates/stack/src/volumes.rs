@@ -11,10 +11,12 @@ use crate::machine::Machine;
 use crate::throttle::{self, Throttle};
 use crate::{mounts, names};
 use device::{ClaimBook, Claimed, LentDir};
-use record::id::LOCAL;
+use record::id::{LOCAL, RunId};
 use record::printable::Shown as _;
 use record::volume::{Limits, Volume, VolumeFacts, VolumeKind};
 use rustix::fs::Access;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -28,6 +30,15 @@ const LOOP_ATTEMPTS: u32 = 16;
 pub struct Volumes {
     provided: Vec<Provided>,
     throttle: Option<Throttle>,
+}
+
+/// The directories that other machines of the run use at the same time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shared {
+    /// This machine's name in the run: it tells its sub-directory from those of the other machines.
+    pub target: String,
+    /// The names of the volumes.
+    pub volumes: BTreeSet<String>,
 }
 
 /// One provided volume.
@@ -71,10 +82,25 @@ impl Volumes {
         progress: &mut dyn FnMut(&str, Option<f64>),
         cancel: &AtomicBool,
     ) -> Result<Self, StackError> {
+        Self::provide_shared(machine, journal, volumes, &Shared::default(), progress, cancel)
+    }
+
+    /// As [`Self::provide`]; other machines use the directories in `shared` at the same time.
+    ///
+    /// # Errors
+    /// As [`Self::provide`].
+    pub fn provide_shared(
+        machine: &Machine<'_>,
+        journal: &mut Journal,
+        volumes: &[Volume],
+        shared: &Shared,
+        progress: &mut dyn FnMut(&str, Option<f64>),
+        cancel: &AtomicBool,
+    ) -> Result<Self, StackError> {
         check(machine, volumes)?;
         let mark = journal.mark();
         let mut made = Self { provided: Vec::new(), throttle: None };
-        let mut maker = Maker { machine, journal, progress, cancel };
+        let mut maker = Maker { machine, journal, shared, progress, cancel };
         match made.make(&mut maker, volumes) {
             Ok(()) => Ok(made),
             Err(failed) => {
@@ -107,6 +133,21 @@ impl Volumes {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Provided> {
         self.provided.iter().find(|provided| provided.facts.name == name)
+    }
+
+    /// The first of some other machines that has no sub-directory beside ours in a shared directory. Then it has another
+    /// directory under the same path.
+    #[must_use]
+    pub fn apart_from<'t>(
+        &self,
+        machine: &Machine<'_>,
+        run: &RunId,
+        volume: &str,
+        targets: &'t [String],
+    ) -> Option<&'t str> {
+        let ProvidedPlace::Directory(lent) = self.get(volume)?.place() else { return None };
+        let own = |target: &str| lent.parent().join(names::shared(machine, run, volume, target));
+        targets.iter().find(|target| !own(target).is_dir()).map(String::as_str)
     }
 
     /// The limits, if any volume has limits.
@@ -177,6 +218,7 @@ fn check(machine: &Machine<'_>, volumes: &[Volume]) -> Result<(), StackError> {
 struct Maker<'a> {
     machine: &'a Machine<'a>,
     journal: &'a mut Journal,
+    shared: &'a Shared,
     progress: &'a mut dyn FnMut(&str, Option<f64>),
     cancel: &'a AtomicBool,
 }
@@ -191,7 +233,7 @@ impl Maker<'_> {
     }
 
     fn perform(&mut self, act: &Act, step: &str) -> Result<(), Failed> {
-        let Self { machine, journal, progress, cancel } = self;
+        let Self { machine, journal, progress, cancel, .. } = self;
         let mut share = |done| progress(step, Some(done));
         let mut doing = Doing { machine, progress: &mut share, cancel, argv: &mut Vec::new() };
         journal.perform(act, &mut doing).map_err(Failed::at(act.to_string()))
@@ -266,7 +308,11 @@ impl Maker<'_> {
     }
 
     fn lend(&mut self, index: usize, name: &str, path: &Path) -> Result<Provided, Failed> {
-        let own = names::lent(self.machine, self.journal.run(), index);
+        let shared = self.shared.volumes.contains(name);
+        let own = match shared {
+            true => names::shared(self.machine, self.journal.run(), name, &self.shared.target),
+            false => names::lent(self.machine, self.journal.run(), index),
+        };
         let step = format!("borrow {}", path.shown());
         let parent =
             path.canonicalize().map_err(ActError::io("find", path)).map_err(Failed::at(step.clone()))?;
@@ -286,7 +332,10 @@ impl Maker<'_> {
         };
         let lent = self
             .journal
-            .perform_with(&act, &mut doing, |_| device::lend(path, 0, &own).map_err(ActError::guard))
+            .perform_with(&act, &mut doing, |_| {
+                let lent = if shared { device::lend_shared(path, &own) } else { device::lend(path, 0, &own) };
+                lent.map_err(ActError::guard)
+            })
             .map_err(Failed::at(step))?;
         // From here on its identity is recorded, so it is found even if it is moved.
         self.perform(&Act::KeepLentDir(KeepLentDir::of(&lent)), "borrowing")?;

@@ -8,6 +8,7 @@ mod centre;
 mod choose;
 mod derived;
 mod estimate;
+mod fairness;
 mod front;
 mod gate;
 mod history;
@@ -28,6 +29,7 @@ pub use best::{Better, Comparison, Rank, Rounds, all_pairs, standings, standings
 pub use choose::{Cheapest, Keeps, Limited, cheapest, keeps_all, share_of_error};
 pub use derived::{paired_quotient, quotient};
 pub use estimate::{Estimate, mean_t, rounds_to_narrow, trials_for};
+pub use fairness::{jain, max_over_min};
 pub use front::{FrontPlace, front};
 pub use gate::{GateOutcome, GatedFigure, gate};
 pub use history::{LevelChange, MIN_HISTORY, level_changes};

@@ -1,6 +1,6 @@
 //! Judges one cell: metrics, shares and findings from its trials.
 
-use crate::attribute::{Attribution, attribute};
+use crate::attribute::Attribution;
 use crate::course::{self, CellRounds};
 use crate::derived;
 use crate::detect;
@@ -10,12 +10,13 @@ use crate::input::Input;
 use crate::scene::Scene;
 use crate::sequential::Means;
 use crate::span::number;
+use crate::together::{self, Look};
 use crate::usage::rate::made_iops;
 use crate::{blocks, emulated, leaves, limit, metrics, phases, provision, search};
 use record::event::Stopped;
 use record::finding::{Claim, Finding, Served, Severity};
 use record::fio_option;
-use record::judged::{Asked, CellView, SearchView, TrialCount};
+use record::judged::{Asked, CellView, Limit, SearchView, TrialCount};
 use record::metric::PRICE_PER_JOB;
 use record::plan::Cell;
 use record::trial::{Outcome, TrialRecord};
@@ -41,8 +42,9 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     // What a search did far from its answer says nothing about the answer.
     let counted = measured.iter().filter(|t| search.as_ref().is_none_or(|search| search::is_near(search, t)));
     let performed: Vec<(&TrialRecord, Cow<'_, Cell>)> = counted.map(|t| (*t, performed(cell, t))).collect();
-    let facts: Vec<Facts<'_>> = performed.iter().filter_map(|(t, cell)| Facts::of(t, cell)).collect();
-    let shares: Vec<Attribution> = facts.iter().map(attribute).collect();
+    let seen: Vec<SeenTrial<'_>> = performed.iter().filter_map(|(t, cell)| SeenTrial::of(t, cell)).collect();
+    let facts: Vec<Facts<'_>> = seen.iter().map(|trial| trial.facts).collect();
+    let shares: Vec<Attribution> = seen.iter().map(|trial| trial.shares).collect();
     let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| plan.metrics(cell, f.trial)).collect();
     let mut metrics = match &search {
         Some(search) => search::metrics(cell, search),
@@ -54,22 +56,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let derived = derived::of(plan, cell, &metrics, number(facts.len()));
     metrics.extend(derived);
 
-    let own: Vec<&VolumeFacts> = input
-        .volumes
-        .iter()
-        .filter(|v| v.target == cell.target && cell.stack.all_volumes().any(|s| s.name == v.name))
-        .collect();
-    let machine = input.environment.of(cell.loaded_from());
-    let believed = emulated::believed(plan, &cell.target);
-    let mut seen: BTreeMap<usize, Seen> = BTreeMap::new();
-    let mut limits = Vec::new();
-    for (facts, shares) in facts.iter().zip(&shares) {
-        let scene = Scene { facts, shares, volumes: &own, machine, believed };
-        limits.push((limit::of_trial(&scene), made_iops(facts)));
-        for (detector, detected) in detect::in_trial(&scene) {
-            remember(&mut seen, detector, facts.trial.id.round, detected);
-        }
-    }
+    let (seen, limits) = look_at(cell, &seen, input);
     let of_round = |Seen { rounds, round, strongest }| {
         strongest.of_round(round, number(rounds.len()), facts.len()).in_rounds(cell, rounds)
     };
@@ -88,8 +75,9 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let view = CellView {
         limited_by: limit::over_trials(limits),
         model: None,
-        leaves: leaves::of_cell(&facts),
+        leaves: if cell.is_together() { Vec::new() } else { leaves::of_cell(&facts) },
         phases: phases::of_cell(&facts, means),
+        together: together::of_cell(cell, &measured, cell.workload.headline(), means),
         id: cell.id.clone(),
         target: cell.target.clone(),
         stack: cell.stack.name.clone(),
@@ -122,6 +110,65 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         engines: trials.iter().filter_map(|t| Some(t.engine.as_ref()?.engine.clone())).collect(),
     };
     CellJudgement { view, findings, rounds, search }
+}
+
+/// A trial: its sums, and what each machine that loaded saw.
+struct SeenTrial<'a> {
+    facts: Facts<'a>,
+    shares: Attribution,
+    looks: Vec<Look<'a>>,
+}
+
+impl<'a> SeenTrial<'a> {
+    fn of(trial: &'a TrialRecord, cell: &'a Cell) -> Option<Self> {
+        let looks = together::looks(trial, cell)?;
+        Some(Self { facts: Facts::of(trial, cell)?, shares: together::shares(&looks)?, looks })
+    }
+}
+
+/// All detections in the trials, and the limit of each with its rate: that of the slowest machine.
+fn look_at(
+    cell: &Cell,
+    trials: &[SeenTrial<'_>],
+    input: &Input<'_>,
+) -> (BTreeMap<usize, Seen>, Vec<(Limit, f64)>) {
+    let mut seen: BTreeMap<usize, Seen> = BTreeMap::new();
+    let mut limits = Vec::new();
+    for trial in trials {
+        let round = trial.facts.trial.id.round;
+        let mut of_machines = Vec::new();
+        for Look { machine, facts, shares } in &trial.looks {
+            let target = machine.unwrap_or(&cell.target);
+            let own: Vec<&VolumeFacts> = input
+                .volumes
+                .iter()
+                .filter(|v| v.target == target && cell.stack.all_volumes().any(|s| s.name == v.name))
+                .collect();
+            let scene = Scene {
+                facts,
+                shares,
+                volumes: &own,
+                machine: input.environment.of(machine.unwrap_or(cell.loaded_from())),
+                believed: emulated::believed(input.plan, target),
+            };
+            let mut limit = limit::of_trial(&scene);
+            limit.text = together::named(*machine, limit.text);
+            of_machines.push((limit, made_iops(facts)));
+            for (detector, mut detected) in detect::in_trial(&scene) {
+                detected.text = together::named(*machine, detected.text);
+                remember(&mut seen, detector, round, detected);
+            }
+        }
+        let slowest = of_machines.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        limits.extend(slowest.map(|(limit, _)| (limit, made_iops(&trial.facts))));
+        let of_all = [together::not_simultaneous, together::clock_stepped];
+        for (detector, detect) in (detect::COUNT..).zip(of_all) {
+            if let Some(detected) = detect(trial.facts.trial) {
+                remember(&mut seen, detector, round, detected);
+            }
+        }
+    }
+    (seen, limits)
 }
 
 /// Whether other tools measured the run.
@@ -163,7 +210,10 @@ fn remember(seen: &mut BTreeMap<usize, Seen>, detector: usize, round: u32, detec
             seen.insert(detector, Seen { rounds: vec![round], round, strongest: detected });
         }
         Some(kept) => {
-            kept.rounds.push(round);
+            // Several machines may show the same in one round.
+            if kept.rounds.last() != Some(&round) {
+                kept.rounds.push(round);
+            }
             let strength = |detected: &Detected| (detected.severity, detected.strength);
             if strength(&detected) > strength(&kept.strongest) {
                 (kept.round, kept.strongest) = (round, detected);

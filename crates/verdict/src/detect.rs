@@ -28,10 +28,13 @@ pub(crate) use content::{checked, wrong_content};
 pub use outcome::REFUSED_TRIALS;
 pub(crate) use outcome::{failed, skipped, too_wide};
 
+/// The number of detectors that look at one machine.
+pub(crate) const COUNT: usize = 47;
+
 /// All detections in one trial, each with the number of its detector. The same thing has the same number in several trials,
 /// while two different things may share a claim.
 pub(crate) fn in_trial(scene: &Scene<'_>) -> Vec<(usize, Detected)> {
-    let detectors: [fn(&Scene<'_>) -> Option<Detected>; 47] = [
+    let detectors: [fn(&Scene<'_>) -> Option<Detected>; COUNT] = [
         source::holes,
         source::page_cache,
         source::arc,

@@ -67,6 +67,7 @@ mod span;
 mod sweep;
 #[cfg(test)]
 mod testing;
+mod together;
 mod too_few;
 #[cfg(test)]
 mod truth;

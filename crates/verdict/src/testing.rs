@@ -147,6 +147,7 @@ impl Truth {
                 ask: Ask::Options(options(rw, bs, direct)),
                 layout: Layout::Written,
                 cache: CacheStart::Cold,
+                on: Vec::new(),
             },
             levels: BTreeMap::new(),
         };

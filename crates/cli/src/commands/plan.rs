@@ -118,6 +118,9 @@ fn view(plan: &Plan) -> PlanView {
             .map(|cell| PlanCell {
                 stack: match (cell.target.as_str(), cell.stack.client()) {
                     (target, Some(client)) => format!("{} on {target}, mounted by {client}", cell.stack.name),
+                    (_, None) if cell.is_together() => {
+                        format!("{} on {} at the same time", cell.stack.name, cell.loading().join(", "))
+                    }
                     (target, None) if targets_of(plan).len() > 1 => {
                         format!("{} on {target}", cell.stack.name)
                     }

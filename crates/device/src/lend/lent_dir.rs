@@ -136,6 +136,25 @@ pub enum LendError {
 /// When the directory can't be used. Then nothing was created, but with [`LendError::NotOwn`]: an empty sub-directory that its owner exchanged at
 /// that moment.
 pub fn lend(path: &Path, need_bytes: u64, name: &str) -> Result<LentDir, LendError> {
+    take(path, need_bytes, name, Lock::Exclusive)
+}
+
+/// As [`lend`], for a directory that other machines of the same run use at the same time, each with a sub-directory of its own. A
+/// diskproof that wants the directory for itself is kept out, and keeps this one out.
+///
+/// # Errors
+/// As [`lend`].
+pub fn lend_shared(path: &Path, name: &str) -> Result<LentDir, LendError> {
+    take(path, 0, name, Lock::Shared)
+}
+
+#[derive(Clone, Copy)]
+enum Lock {
+    Exclusive,
+    Shared,
+}
+
+fn take(path: &Path, need_bytes: u64, name: &str, wanted: Lock) -> Result<LentDir, LendError> {
     if !path.is_absolute() {
         return Err(LendError::Relative { path: path.to_path_buf() });
     }
@@ -148,7 +167,7 @@ pub fn lend(path: &Path, need_bytes: u64, name: &str) -> Result<LentDir, LendErr
         return Err(LendError::NotADirectory { path: path.to_path_buf() });
     }
     refuse_pseudo(&parent)?;
-    let lock = lock(&parent)?;
+    let lock = lock(&parent, wanted)?;
     let space = fstatvfs(&lock).map_err(|errno| access(errno.into()))?;
     let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
     if free_bytes < need_bytes {
@@ -270,10 +289,14 @@ fn refuse_pseudo(path: &Path) -> Result<(), LendError> {
 }
 
 /// Locks the directory itself, so that this needs no lock file. On NFS, which can't do this, there is no lock.
-fn lock(path: &Path) -> Result<File, LendError> {
+fn lock(path: &Path, wanted: Lock) -> Result<File, LendError> {
     let access = |source| LendError::Access { path: path.to_path_buf(), source };
     let file = open_dir(path).map_err(access)?;
-    match file.try_lock() {
+    let locked = match wanted {
+        Lock::Exclusive => file.try_lock(),
+        Lock::Shared => file.try_lock_shared(),
+    };
+    match locked {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             let (saw, remedy) = locked_by(&Roots::default(), &file, &path.shown().to_string());

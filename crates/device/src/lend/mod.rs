@@ -12,5 +12,5 @@ mod tests;
 mod walk;
 
 pub use identity::{DirId, LentIds};
-pub use lent_dir::{LendError, LentDir, free_bytes, identify, lend};
+pub use lent_dir::{LendError, LentDir, free_bytes, identify, lend, lend_shared};
 pub use put_back::{Emptied, GiveBackError, empty_lent, remove_lent, take_back_lent};

@@ -87,6 +87,7 @@ pub fn workload(ask: Ask) -> Workload {
         ask,
         layout: Layout::Written,
         cache: CacheStart::Cold,
+        on: Vec::new(),
     }
 }
 

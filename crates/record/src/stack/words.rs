@@ -12,6 +12,14 @@ impl Stack {
     }
 }
 
+impl Layer {
+    /// Returns its name, and each of its settings that isn't empty.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        in_words(self)
+    }
+}
+
 /// Made of the form in which a layer is stored, so that a new setting is never left out.
 fn in_words(layer: &Layer) -> String {
     match serde_json::to_value(layer) {

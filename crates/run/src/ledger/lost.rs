@@ -12,7 +12,7 @@ impl Ledger<'_> {
     /// Leaves out the cells that need this machine, for the rest of the session.
     pub(crate) fn lose(&mut self, target: &str) {
         for (cell, history) in self.plan.cells.iter().zip(&mut self.cells) {
-            history.lost |= cell.target == target || cell.loaded_from() == target;
+            history.lost |= cell.machines().contains(&target);
         }
     }
 

@@ -59,7 +59,12 @@ impl Seen {
 /// The bytes of the layout, counted once the trial has prepared its data.
 fn laid_out(cell: &Cell, record: &TrialRecord) -> f64 {
     let prepared = record.steps.iter().any(|step| step.step == TrialStep::Prepare);
-    if prepared && cell.workload.layout == Layout::Written { float(cell.workload.data_bytes()) } else { 0.0 }
+    if prepared && cell.workload.layout == Layout::Written {
+        // Each machine that loads lays out its own data.
+        float(cell.workload.data_bytes().saturating_mul(cell.loading().len() as u64))
+    } else {
+        0.0
+    }
 }
 
 /// Bytes that the direct devices wrote during the load; `None` when one of them has no counters.

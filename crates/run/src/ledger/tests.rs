@@ -37,6 +37,7 @@ fn cell(id: &str, workload: &str) -> Cell {
             ask: Ask::Options(Options { time_based: true, ..Options::new(Rw::Randread, 4096, DATA) }),
             layout: Layout::Written,
             cache: CacheStart::Cold,
+            on: Vec::new(),
         },
         levels: BTreeMap::new(),
     }

@@ -57,6 +57,7 @@ fn request() -> TrialRequest {
                 ask: Ask::Options(Options::new(Rw::Randread, 4096, 8 << 20)),
                 layout: Layout::Written,
                 cache: CacheStart::Cold,
+                on: Vec::new(),
             },
             levels: BTreeMap::new(),
         },
@@ -64,6 +65,7 @@ fn request() -> TrialRequest {
         seed: 7,
         from: None,
         live: false,
+        together: None,
     }
 }
 

@@ -54,6 +54,11 @@ const AFTER: &[Key] = &[
     ),
     key("fio", Shape::Text, "Your own fio job file instead of the options above, relative to this file"),
     key("layout", Shape::Choice(LAYOUTS), "How the data is laid out before the trial (default: written)"),
+    key(
+        "on",
+        Shape::Either(&[Shape::Text, Shape::ListOf(&Shape::Text)]),
+        "Targets that run it at the same time on a directory that they share, e.g. [a, b, c]",
+    ),
     key("cache", Shape::Choice(CACHES), "What the page cache holds when the trial begins (default: cold)"),
 ];
 

@@ -46,6 +46,7 @@ fn cell(index: u32) -> Cell {
             ask,
             layout: Layout::Written,
             cache: CacheStart::Cold,
+            on: Vec::new(),
         },
         levels: BTreeMap::new(),
     }

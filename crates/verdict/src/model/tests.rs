@@ -30,6 +30,7 @@ fn load(rw: Rw, bs: u64, change: impl Fn(&mut Options)) -> Load {
         ask: Ask::Options(options),
         layout: Layout::Written,
         cache: CacheStart::Cold,
+        on: Vec::new(),
     })
     .unwrap()
 }
@@ -197,6 +198,7 @@ fn there_is_no_model_where_requests_are_no_device_ios() {
             ask,
             layout,
             cache: CacheStart::Cold,
+            on: Vec::new(),
         })
         .is_none()
     };

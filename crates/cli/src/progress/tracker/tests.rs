@@ -25,6 +25,7 @@ pub(crate) fn plan() -> Plan {
             ask: Ask::JobFile { path: "x".to_owned(), text: String::new(), size_bytes: 0, jobs: Vec::new() },
             layout: Layout::Written,
             cache: CacheStart::Cold,
+            on: Vec::new(),
         },
         levels: BTreeMap::new(),
     };

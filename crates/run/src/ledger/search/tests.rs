@@ -45,6 +45,7 @@ fn cell(id: &str, limit_us: Option<f64>) -> Cell {
             ask: Ask::Options(options),
             layout: Layout::Written,
             cache: CacheStart::Cold,
+            on: Vec::new(),
         },
         levels: BTreeMap::new(),
     }
