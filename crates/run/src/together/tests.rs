@@ -92,7 +92,7 @@ fn line(dir: &Path, target: &str, prepare: &str, load: &str) -> AgentLink {
     let machine = MACHINE.replace("PREPARE", prepare).replace("LOAD", load);
     let script = format!("cd {} && NAME={target}; {machine}", dir.to_string_lossy());
     let argv = ["sh", "-c", &script].map(Into::into).to_vec();
-    AgentLink::to(&NodeAt { target: target.to_owned(), argv, hosted: Vec::new() }).unwrap()
+    AgentLink::to(&NodeAt { target: target.to_owned(), argv, remote: false, hosted: Vec::new() }).unwrap()
 }
 
 /// Performs the trial; the machines `a` and `b` as said, `c` as given.
