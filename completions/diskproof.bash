@@ -3817,7 +3817,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__machines__subcmd__watch)
-            opts="-q -h --every --alert --misses --stalled --once --known --machines --fanout --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --every --alert --misses --stalled --deadline --once --known --machines --fanout --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3836,6 +3836,10 @@ _diskproof() {
                     return 0
                     ;;
                 --stalled)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deadline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
