@@ -78,7 +78,7 @@ impl Site {
         // Before the machines start: afterwards they would not see it.
         tool("mount", &[disk.path(), &mount]);
         let mut machines = KernelMate::several(&dir, &MACHINES);
-        KernelMate::client(&dir, &machines, &[]);
+        let _config = KernelMate::client(&dir, &machines, &[]);
         if let Some(command) = command {
             let (script, sshd) = (dir.join("c/command.sh"), machines[2].sshd());
             fs::write(&script, command.replace("DIR", &dir.to_string_lossy())).unwrap();
