@@ -49,7 +49,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Co
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "history" -d 'Show the figures of an experiment run after run: which run made them worse, by how much, how sure'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "tag" -d 'Give a run a name, so that EXPERIMENT@NAME means it'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "choose" -d 'Choose the cheapest measured stack that does what you want, with 95 % confidence, or say that none does'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "choose" -d 'Choose the cheapest measured stack that meets your limits, with 95 % confidence, or say that none does'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "cost" -d 'Compute what the offers of a price list cost: per hour, month and year, and over a term. Needs no run'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judge stored runs again with this version\'s rules, and show what changed'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
@@ -287,7 +287,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -l remove -d 'R
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand tag" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l want -d 'What a stack must do: METRIC >= VALUE or METRIC <= VALUE, separated by commas (docs/metrics.md)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l by -d 'What is to be the least' -r -f -a "price\t'The price of the volumes'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l by -d 'What to minimise' -r -f -a "price\t'The price of the volumes'"
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l workload -d 'Only this workload; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand choose" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F

@@ -44,12 +44,26 @@ ssh openssh-client
 /usr/sbin/sshd openssh-server
 zfs-fuse zfs-fuse
 sshfs sshfs
+script bsdutils
+virsh libvirt-clients
 bindfs bindfs
 mkntfs ntfs-3g
 socat socat
 ethtool ethtool
 ip iproute2
 tc iproute2
+gearmand gearman-job-server
+gearman gearman-tools
+munged munge
+slurmctld slurmctld
+slurmd slurmd
+sbatch slurm-client
+libvirtd libvirt-daemon-system
+virsh libvirt-clients
+dnsmasq dnsmasq-base
+ebtables iptables
+qemu-img qemu-utils
+qemu-system-x86_64 qemu-system-x86
 /usr/lib/openssh/sftp-server openssh-sftp-server"
 
 # Packages of the given needs that are not there, each once.

@@ -12,6 +12,7 @@ import { chromium } from "playwright-core";
 import { _said, cells, plots, sentences } from "./figures.mjs";
 import { _drawn, geometry } from "./geometry.mjs";
 import { arrows, keyboard } from "./keyboard.mjs";
+import { _latencies, latencies } from "./latencies.mjs";
 import { _below_the_first_screen, _misplaced, _unseen, axed, printed, wider } from "./look.mjs";
 import { check, end } from "./tally.mjs";
 import { open, unfold, ways, without_script } from "./ways.mjs";
@@ -99,23 +100,29 @@ async function figures(browser, name, file, run) {
   check(`${name}: sentences are those of the export`, sentences(said, run));
   const { faults, compared } = geometry(await page.evaluate(_drawn));
   check(`${name}: marks stand where their numbers say`, compared > 0 ? faults : ["nothing was compared"]);
+  const over_time = latencies(await page.evaluate(_latencies));
+  check(`${name}: latencies over time are where their numbers say`, over_time.faults);
   await close();
-  return compared;
+  return { marks: compared, over_time: over_time.compared };
 }
 
 const browser = await chromium.launch({ executablePath, chromiumSandbox: process.getuid() !== 0 });
 try {
   let marks = 0;
+  let over_time = 0;
   let enlargeable = 0;
   const runs = readdirSync(folder).filter((file) => file.endsWith(".html")).map((file) => file.slice(0, -5));
   for (const name of runs) {
     const file = `${name}.html`;
-    marks += await figures(browser, name, file, JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")));
+    const compared = await figures(browser, name, file, JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8")));
+    marks += compared.marks;
+    over_time += compared.over_time;
     await bare(browser, name, file);
     await look_at(browser, name, file, ways, true);
     enlargeable += await enlarged(browser, name, file);
   }
   check("courses of some run can be enlarged", enlargeable > 0 ? [] : ["no page has any"]);
+  check("some run has latencies over time", over_time > 0 ? [] : ["no page has any"]);
   const demo = await open(browser, address("demo.html"), ways[0].options);
   check("demo: the first screen has question, answer, pictures and caveats", await demo.page.evaluate(_below_the_first_screen));
   await demo.close();
@@ -141,7 +148,7 @@ try {
     await look_at(browser, name, `folder/${file}`, ways.slice(0, 1), false);
   }
   check("folder: each cell is on one page", in_folder === same.cells.length ? [] : [`${in_folder} of ${same.cells.length}`]);
-  console.log(`${marks} marks of ${runs.length} runs stand where the numbers say`);
+  console.log(`${marks} marks and ${over_time} latencies over time of ${runs.length} runs stand where the numbers say`);
 } finally {
   await browser.close();
 }

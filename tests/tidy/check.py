@@ -44,10 +44,17 @@ for cell in run["cells"]:
     for in_series, of_trial in zip(total / seconds, cell["metrics"]["iops"]["values"], strict=True):
         assert abs(in_series / of_trial - 1) < 0.5, f"{cell['workload']}: {in_series} IOPS by its series, {of_trial} by its trial"
         checked += 1
+    # The percentiles of a step are in order.
+    latency = series[(series.cell == cell["id"]) & (series.source == "read_latency")]
+    assert (latency.lat_p50.dropna() <= latency.lat_max.dropna()).all(), f"{cell['workload']}: a median above the longest"
+    with_p99 = latency.dropna(subset=["lat_p99"])
+    assert ((with_p99.lat_p50 <= with_p99.lat_p99) & (with_p99.lat_p99 <= with_p99.lat_max)).all(), cell["workload"]
+    checked += len(latency)
 # Both files of a table have the same rows in the same order; Parquet has no text where CSV has an empty field.
 for csv, parquet, of in [(trials_path, trials_parquet, "trials"), (series_path, series_parquet, "series")]:
     texts = {column: str for column in ("imported_from", "metric", "unit", "source")}
-    rows = pandas.read_csv(csv, dtype=texts, keep_default_na=False, na_values={"value": "", "trim_iops": ""})
+    figures = ["value", "read_iops", "write_iops", "trim_iops", "bytes_per_second", "lat_p50", "lat_p99", "lat_max"]
+    rows = pandas.read_csv(csv, dtype=texts, keep_default_na=False, na_values={column: "" for column in figures})
     by_sql = duckdb.sql(f"select * from '{parquet}'").fetchall()
     equal(list(rows.columns), [column[0] for column in duckdb.sql(f"describe select * from '{parquet}'").fetchall()], f"columns of {of}")
     equal(len(by_sql), len(rows), f"rows of {of}")

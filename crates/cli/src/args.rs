@@ -2,7 +2,9 @@
 
 mod calibrate;
 mod gate;
+mod guests;
 mod import;
+mod job;
 mod lab;
 mod machines;
 mod money;
@@ -10,7 +12,13 @@ mod report;
 
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
+pub(crate) use guests::{
+    GuestPatterns, Guests, GuestsBuild, GuestsCreate, GuestsDestroy, GuestsList, GuestsMigrate, GuestsShell,
+    GuestsStop, GuestsValidate, GuestsVerb, GuestsViewer, Images, ImagesAvail, ImagesBuild, ImagesImport,
+    ImagesList, ImagesRemove, ImagesVerb, OneGuest,
+};
 pub(crate) use import::Import;
+pub(crate) use job::{Cut, Job, JobCollect, JobMake, JobRun, JobSubmit, JobVerb, JobWork};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
 pub(crate) use machines::{
     From, Machines, MachinesGet, MachinesList, MachinesMount, MachinesPut, MachinesRun, MachinesShell,
@@ -41,8 +49,8 @@ Exit codes:
   0    fine
   1    an expectation was not met, or `gate` found a regression
   2    the input is wrong: arguments, experiment file, settings
-  3    the machine refuses: guard, privileges, a missing tool, no space
-  4    our own fault, or an undo that failed
+  3    the machine refuses: a disk that isn't free or claimed, privileges, a missing tool, no space
+  4    a fault of diskproof, or an undo that failed
   5    `gate` can't tell whether there is a regression, or cells of the baseline are missing
   130  ended by Ctrl-C (143: by SIGTERM); measured trials are kept, `diskproof resume` goes on";
 
@@ -161,7 +169,7 @@ A run goes on as if it had not ended: the same order, the same seeds, the same r
     #[command(after_help = "\
 Examples:
   diskproof show                   the latest run
-  diskproof show 20261121-2014     the run whose name begins so")]
+  diskproof show 20261121-2014     the run with a name that begins so")]
     Show(Show),
     /// Write a run's result as one HTML file with pictures, or as a folder of pages of all runs
     #[command(after_help = report::REPORT_HELP)]
@@ -196,7 +204,7 @@ Examples:
     /// Give a run a name, so that EXPERIMENT@NAME means it
     #[command(after_help = gate::TAG_HELP)]
     Tag(Tag),
-    /// Choose the cheapest measured stack that does what you want, with 95 % confidence, or say that none does
+    /// Choose the cheapest measured stack that meets your limits, with 95 % confidence, or say that none does
     #[command(after_help = money::CHOOSE_HELP)]
     Choose(Choose),
     /// Compute what the offers of a price list cost: per hour, month and year, and over a term. Needs no run
@@ -233,6 +241,15 @@ keys and names come from ~/.ssh/config. The exit code is that of the command.")]
     /// Ask, command and wake many machines at once, which need only sshd
     #[command(after_help = machines::MACHINES_HELP)]
     Machines(Machines),
+    /// Cut a run into blocks for a queue (Gearman, Slurm), and do such blocks
+    #[command(after_help = job::JOB_HELP)]
+    Job(Job),
+    /// Make, list, start, stop, move and remove guests of libvirt on this and other machines
+    #[command(after_help = guests::GUESTS_HELP)]
+    Guests(Guests),
+    /// Keep images for guests on this and other machines
+    #[command(after_help = guests::IMAGES_HELP)]
+    Images(Images),
     /// List every disk: whether it is free, and why not
     Devices(JsonOnly),
     /// Declare that a disk is yours and that diskproof may overwrite it

@@ -50,7 +50,7 @@ fn misused(error: &clap::Error) -> ! {
         let (job, file) = (file.ends_with(".fio"), record::printable::printable(file));
         let on = if job { " --on DIR" } else { "" };
         output::complain(&Failure::input(format!(
-            "{file} is a file and no verb: `diskproof plan {file}{on}` shows what it would do, `diskproof run {file}{on}` does it"
+            "{file} is a file, not a command: `diskproof plan {file}{on}` shows what it would do, `diskproof run {file}{on}` does it"
         )));
         std::process::exit(i32::from(Exit::Input.code()));
     }
@@ -87,6 +87,9 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Undo(undo) => commands::undo::undo(&undo, &settings?),
         Verb::On(on) => commands::on::on(&on, &settings?),
         Verb::Machines(machines) => commands::machines::machines(&machines, &settings?),
+        Verb::Job(job) => commands::job::job(&job.verb, &settings?),
+        Verb::Guests(guests) => commands::guests::guests(&guests, &settings?),
+        Verb::Images(images) => commands::images::images(&images, &settings?),
         Verb::Devices(devices) => commands::devices::devices(&devices, &settings?),
         Verb::Claim(claim) => commands::claim::claim(&claim, &settings?),
         Verb::Unclaim(unclaim) => commands::claim::unclaim(&unclaim, &settings?),

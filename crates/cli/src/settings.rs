@@ -102,7 +102,7 @@ pub(crate) enum SettingsError {
     #[error("{}:{line}: unknown setting `{name}`{}", path.shown(), hint(*did_you_mean))]
     UnknownKey { path: PathBuf, line: u64, name: String, did_you_mean: Option<&'static str> },
     /// A value has the wrong form.
-    #[error("{origin}: `{text}` is no value for `{key}`; expected {expected}")]
+    #[error("{origin}: `{text}` is not a value for `{key}`; expected {expected}")]
     Value { key: &'static str, text: String, origin: Origin, expected: String },
     /// A default path needs HOME or an XDG variable, and neither is set.
     #[error("neither HOME nor {variable} is set, so there is no place for {}; use {flag}", key.help)]

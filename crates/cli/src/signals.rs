@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) struct Wish {
     /// The flag that the first signal sets and the run reads.
     pub(crate) cancel: Arc<AtomicBool>,
-    asked: [(i32, Arc<AtomicBool>); 3],
+    asked: Vec<(i32, Arc<AtomicBool>)>,
 }
 
 impl Wish {
@@ -22,8 +22,23 @@ impl Wish {
     /// # Errors
     /// The kernel refuses a handler.
     pub(crate) fn listen() -> io::Result<Self> {
+        Self::listen_for(&[SIGINT, SIGTERM, SIGHUP])
+    }
+
+    /// Catches all of them but SIGTERM, which gets a flag of its own.
+    ///
+    /// # Errors
+    /// The kernel refuses a handler.
+    pub(crate) fn listen_except_term() -> io::Result<(Self, Arc<AtomicBool>)> {
+        let term = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGTERM, Arc::clone(&term))?;
+        Ok((Self::listen_for(&[SIGINT, SIGHUP])?, term))
+    }
+
+    fn listen_for(signals: &[i32]) -> io::Result<Self> {
         let cancel = Arc::new(AtomicBool::new(false));
-        let asked = [SIGINT, SIGTERM, SIGHUP].map(|signal| (signal, Arc::new(AtomicBool::new(false))));
+        let asked: Vec<_> =
+            signals.iter().map(|signal| (*signal, Arc::new(AtomicBool::new(false)))).collect();
         for (signal, flag) in &asked {
             signal_hook::flag::register(*signal, Arc::clone(&cancel))?;
             signal_hook::flag::register(*signal, Arc::clone(flag))?;

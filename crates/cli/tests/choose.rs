@@ -10,6 +10,7 @@ use assert_cmd::Command;
 use record::event::Stopped;
 use record::trial::{Totals, Window};
 use record::volume::{Volume, VolumeKind};
+use record::workload::{Ask, Options, Rw};
 use sample::{environment, plan, run_id, trial};
 use store::Store;
 use tempfile::TempDir;
@@ -118,7 +119,11 @@ fn none_that_does_is_1_and_one_that_may_is_5() {
     let home = home();
     let none = home.choose("iops >= 20000", &[]);
     assert_eq!(none.code, 1, "{}", none.err);
-    assert!(none.out.contains("no measured stack does") && none.out.contains("stack-2"), "{}", none.out);
+    assert!(
+        none.out.contains("no measured stack meets the limits") && none.out.contains("stack-2"),
+        "{}",
+        none.out
+    );
     // The middle one may do: its interval crosses the limit, and it is cheaper than the one that does.
     home.run("wild", "EUR", &[(4.0, 1000.0, STEADY), (9.0, 3000.0, WILD), (20.0, 9000.0, STEADY)]);
     let open = home.choose("iops >= 3000", &["wild"]);
@@ -136,7 +141,7 @@ fn several_runs_are_one_market_in_one_currency() {
     assert!(both.out.contains("6.00"), "{}", both.out);
     home.run("abroad", "USD", &[(6.0, 4000.0, STEADY)]);
     let mixed = home.choose("iops >= 3000", &["market", "abroad"]);
-    assert!(mixed.code == 2 && mixed.err.contains("nothing is converted here"), "{}", mixed.err);
+    assert!(mixed.code == 2 && mixed.err.contains("doesn't convert currencies"), "{}", mixed.err);
 }
 
 #[test]
@@ -163,4 +168,54 @@ fn an_imported_run_has_no_price() {
     assert_eq!(home.diskproof(&["import", "b.csv"]).code, 0);
     let answer = home.choose("seeks >= 100", &[]);
     assert!(answer.code == 2 && answer.err.contains("price: 8/month"), "{}", answer.err);
+}
+
+/// Two stacks do the same backup: one for 0.10 an hour in an hour, one for 0.20 an hour in a quarter of it.
+#[test]
+fn a_job_has_a_price_to_the_cent() {
+    let home = Home::new();
+    home.run("backup", "EUR", &[(73.0, 100.0, STEADY), (146.0, 400.0, STEADY)]);
+    let store = Store::open(&home.0.path().join("results.db")).unwrap();
+    let run = run_id("jobs");
+    let mut plan = store.head(&run_id("backup")).unwrap().plan;
+    (plan.measure.trial_seconds, plan.measure.ramp_seconds) = (7200.0, 0.0);
+    for cell in &mut plan.cells {
+        let options = Options { time_based: false, ..Options::new(Rw::Read, 4096, 1 << 30) };
+        cell.workload.ask = Ask::Options(options);
+    }
+    store.create_run(&run, &plan, &environment("6.1.0")).unwrap();
+    for (cell, seconds) in [(0, 3600.0), (1, 900.0)] {
+        for (round, share) in (0..).zip(STEADY) {
+            let mut trial = trial(cell, round);
+            let engine = trial.engine.as_mut().unwrap();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "far below 2^52 ns")]
+            let end_ns = (seconds * share * 1e9) as u64;
+            engine.window = Window { start_ns: 0, end_ns };
+            store.append_trial(&run, &trial).unwrap();
+        }
+    }
+    store.finish_run(&run, &Stopped::RoundsDone { rounds: 5 }).unwrap();
+
+    let dear = home.choose("price_per_job <= 0.06", &["jobs"]);
+    assert!(
+        dear.code == 0 && dear.out.contains("stack-1 (146.00 EUR a month) is the cheapest that does"),
+        "{}",
+        dear.out
+    );
+    let slow = home.choose("price_per_job <= 0.11, seconds <= 4000s", &["jobs"]);
+    assert!(slow.code == 0 && slow.out.contains("stack-0 (73.00 EUR a month)"), "{}", slow.out);
+    assert_eq!(home.choose("price_per_job <= 0.04", &["jobs"]).code, 1);
+    let view: serde_json::Value =
+        serde_json::from_str(&home.diskproof(&["export", "jobs", "--json"]).out).unwrap();
+    let prices: Vec<f64> = view["fronts"][0]["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell["per_job"]["estimate"].as_f64().unwrap())
+        .collect();
+    assert!((prices[0] - 0.10).abs() < 1e-4 && (prices[1] - 0.05).abs() < 1e-4, "{prices:?}");
+    let shown = home.diskproof(&["show", "jobs"]).out;
+    assert!(shown.contains("per job") && shown.contains("0.0500 ± "), "{shown}");
+    let trials = home.diskproof(&["export", "jobs", "--trials"]).out;
+    assert!(trials.contains(",price_per_job,0.05,EUR"), "the first round took 900 s: {trials}");
 }

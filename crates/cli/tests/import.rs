@@ -165,7 +165,7 @@ fn every_unreadable_file_is_named_and_the_others_are_imported() {
     assert!(answer.out.contains("left out: r/notes.md"), "{}", answer.out);
     for part in [
         "r/cut.json: its last JSON document has no end",
-        "r/other.csv: it is no result",
+        "r/other.csv: it is not a result",
         "r/vdbench.log: it is a report of vdbench",
         "absent.json: No such file",
     ] {
@@ -186,7 +186,7 @@ fn other_tools_have_their_own_figures() {
     home.fine(&["import", "b.csv"]);
     let cell = &home.json(&["export", "latest", "--json"])["cells"][0];
     assert_eq!(cell["metrics"]["seeks"]["estimate"], 312.5);
-    assert_eq!(cell["too_fast"]["rewrite_bw"], 1, "too fast is no number and not absent");
+    assert_eq!(cell["too_fast"]["rewrite_bw"], 1, "too fast is not a number and not absent");
     assert!(home.fine(&["show"]).contains("too fast"));
     home.put("x_iops.1.log", "1000, 100, 0, 0\n2000, 300, 0, 0\n");
     home.put("x_bw.1.log", "1000, 400, 0, 0\n2000, 1200, 0, 0\n");
@@ -198,6 +198,35 @@ fn other_tools_have_their_own_figures() {
         assert_eq!(iops, ["100", "300"]);
         assert!(rows.iter().all(|row| row["source"] == "engine" && row["step_seconds"] == "1"), "{rows:?}");
     }
+}
+
+#[test]
+fn what_has_to_be_assumed_is_said() {
+    let home = Home::new();
+    home.put(
+        "old/b.csv",
+        "box,2G,,,97000,22,41000,9,,,120500,11,310.5,1,16,900,9,+++++,+++,800,8,950,9,+++++,+++,700,7\n",
+    );
+    let rows: String = (1..=200).map(|n| format!("{}, 700, 0, 4096\n", n * 10)).collect();
+    home.put("old/x_lat.1.log", &rows);
+    let answer = home.diskproof(&["import", "old"]);
+    assert_eq!(answer.code, 0, "{}", answer.err);
+    for part in [
+        "note: old/b.csv: a line with 27 fields and no version",
+        "note: old/x_lat.1.log: its latencies are left out",
+    ] {
+        assert!(answer.err.contains(part), "{part} in {}", answer.err);
+    }
+    let view = home.json(&["export", "latest", "--json"]);
+    let cells = view["cells"].as_array().unwrap();
+    let metric = |name: &str| cells.iter().find_map(|cell| cell["metrics"][name]["estimate"].as_f64());
+    assert_eq!(
+        (metric("seeks"), metric("seq_create"), metric("iops")),
+        (Some(310.5), Some(900.0), Some(100.0))
+    );
+    assert_eq!(metric("read_lat_p50"), None, "microseconds or nanoseconds, nobody knows");
+    let again = home.json(&["import", "old", "--json"]);
+    assert_eq!(again["notes"].as_array().unwrap().len(), 2, "{again}");
 }
 
 #[test]

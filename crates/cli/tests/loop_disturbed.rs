@@ -252,7 +252,7 @@ fn loop_a_run_with_a_trial_that_the_guard_refused_does_not_end_well() {
     let (code, said) = run.wait();
     let found = lab.found("trials_failed");
     assert_eq!(code, 3, "{said}\n{found:?}");
-    assert!(said.contains("the guard refused trials of"), "{said}");
+    assert!(said.contains("diskproof's checks refused trials of"), "{said}");
     assert_eq!(found[0]["evidence"]["refused_trials"].as_f64(), Some(1.0), "{found:?}");
     assert_eq!(lab.view()["cells"][0]["trials"]["done"].as_u64(), Some(1));
 }

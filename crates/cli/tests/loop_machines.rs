@@ -2,104 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
+mod machines;
+
+use machines::site::{Site, lines, text, wait_for};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
-use testkit::{Silence, Sshd};
-
-const MACHINES: &str = "
-machines:
-  ham0: { groups: [storage] }
-  ham1: { groups: [storage], tags: [nvme] }
-  closed: { ssh: root@closed }
-  stranger: {}
-";
-
-struct Site {
-    dir: PathBuf,
-    sshd: Sshd,
-    config: PathBuf,
-    _alone: testkit::Exclusive,
-}
-
-impl Site {
-    /// Without root, prints a message and returns `None`.
-    fn new(name: &str) -> Option<Self> {
-        if !testkit::is_root() {
-            eprintln!("SKIPPED {name}: needs root");
-            return None;
-        }
-        let alone = testkit::exclusive();
-        let dir = testkit::fresh_dir(&format!("machines-{name}"));
-        testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
-        let at = dir.to_string_lossy();
-        let sshd = Sshd::stopped(&dir, &format!("SetEnv DISKPROOF_STATE={at}/far XDG_CACHE_HOME={at}/cache"));
-        let config = sshd.client(&[
-            ("ham0", "127.0.0.1"),
-            ("ham1", "127.0.0.2"),
-            ("lost", Silence::ADDRESS),
-            ("closed", "127.0.0.1\n Port 1"),
-            ("stranger", "127.0.0.1\n UserKnownHostsFile none"),
-        ]);
-        fs::create_dir_all(dir.join(".config/diskproof")).unwrap();
-        fs::write(dir.join(".config/diskproof/machines.yaml"), MACHINES).unwrap();
-        Some(Self { dir, sshd, config, _alone: alone })
-    }
-
-    fn started(name: &str) -> Option<Self> {
-        let mut site = Self::new(name)?;
-        site.sshd.go_on();
-        Some(site)
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command =
-            testkit::program(self.dir.join("diskproof"), &self.dir, &[&["machines"], args].concat());
-        command.env("DISKPROOF_SSH_CONFIG", &self.config).env("XDG_RUNTIME_DIR", &self.dir);
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-
-    /// Directories with sockets that are left.
-    fn sockets(&self) -> Vec<String> {
-        let names = fs::read_dir(&self.dir)
-            .unwrap()
-            .flatten()
-            .map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.filter(|name| name.starts_with("diskproof-ssh-")).collect()
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        if !testkit::keep_wreck() {
-            let _ = fs::remove_dir_all(&self.dir);
-        }
-    }
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn lines(bytes: &[u8]) -> Vec<Value> {
-    text(bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(60);
-    while !ready() {
-        assert!(Instant::now() < until, "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use testkit::Silence;
 
 #[test]
 fn loop_status_shows_who_is_on_and_who_is_off_holds_nobody_up() {

@@ -5,11 +5,11 @@
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use testkit::Sshd;
 
 const BOTH: &str = "
 experiment: both
@@ -42,8 +42,8 @@ measure: { trial: 500ms, ramp: 0s, rounds: 1 }
 /// The folders of the controller and of the remote machine, and the sshd between them.
 struct Site {
     dir: PathBuf,
-    sshd: Child,
-    made_run_sshd: bool,
+    config: PathBuf,
+    _sshd: Sshd,
     _alone: testkit::Exclusive,
 }
 
@@ -56,49 +56,17 @@ impl Site {
         }
         let alone = testkit::exclusive();
         let dir = testkit::fresh_dir(&format!("targets-{name}"));
-        for key in ["host", "user"] {
-            let made = Command::new("ssh-keygen")
-                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(dir.join(key))
-                .status()
-                .expect("ssh-keygen");
-            assert!(made.success());
-        }
         // The program is copied to the remote side, without its debug information to save time.
         testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let at = dir.to_string_lossy();
-        let server = format!(
-            "Port {port}\nListenAddress 127.0.0.1\nHostKey {at}/host\nPidFile none\nStrictModes no\nUsePAM no\n\
-             PermitRootLogin yes\nPubkeyAuthentication yes\nAuthorizedKeysFile {at}/user.pub\n\
-             SetEnv DISKPROOF_STATE={at}/far XDG_CACHE_HOME={at}/cache\n"
-        );
-        fs::write(dir.join("sshd_config"), server).unwrap();
-        let client = format!(
-            "Host far\n HostName 127.0.0.1\n Port {port}\n User root\n IdentityFile {at}/user\n IdentitiesOnly yes\n\
-             UserKnownHostsFile {at}/known\n StrictHostKeyChecking accept-new\n\
-             Host gone\n HostName 127.0.0.1\n Port 1\n User root\n"
-        );
-        fs::write(dir.join("ssh_config"), client).unwrap();
-        // Debian's sshd needs this folder, which its service creates at boot.
-        let made_run_sshd = fs::create_dir("/run/sshd").is_ok();
-        let log = fs::File::create(dir.join("sshd.log")).unwrap();
-        let sshd = Command::new("/usr/sbin/sshd")
-            .args(["-D", "-e", "-f"])
-            .arg(dir.join("sshd_config"))
-            .stderr(log)
-            .spawn()
-            .expect("sshd");
-        let site = Self { dir, sshd, made_run_sshd, _alone: alone };
-        wait_for("sshd to listen", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Some(site)
+        let sshd = Sshd::start(&dir, &format!("SetEnv DISKPROOF_STATE={at}/far XDG_CACHE_HOME={at}/cache"));
+        let config = sshd.client(&[("far", "127.0.0.1"), ("gone", "127.0.0.1\n Port 1")]);
+        Some(Self { dir, config, _sshd: sshd, _alone: alone })
     }
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = testkit::program(self.dir.join("diskproof"), &self.dir, args);
-        command
-            .env("DISKPROOF_STATE", self.dir.join("here"))
-            .env("DISKPROOF_SSH_CONFIG", self.dir.join("ssh_config"));
+        command.env("DISKPROOF_STATE", self.dir.join("here")).env("DISKPROOF_SSH_CONFIG", &self.config);
         command
     }
 
@@ -117,11 +85,6 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        let _ = self.sshd.kill();
-        let _ = self.sshd.wait();
-        if self.made_run_sshd {
-            let _ = fs::remove_dir("/run/sshd");
-        }
         if !testkit::keep_wreck() {
             let _ = fs::remove_dir_all(&self.dir);
         }

@@ -17,7 +17,7 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-const EXCHANGED: &str = "start again; somebody exchanged the disk or its name";
+const EXCHANGED: &str = "run it again; the disk under this name was exchanged meanwhile";
 
 /// A block device that exists.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl Candidate {
             return Self::at(roots, roots.in_dev(Path::new(id)), None);
         }
         if id.is_empty() || id.contains('/') || id == "." || id == ".." {
-            let saw = format!("{id:?} is no name of a link in /dev/disk/by-id");
+            let saw = format!("{id:?} is not a name in /dev/disk/by-id");
             let remedy = "diskproof devices lists the names";
             return Err(Refusal::of(id, vec![Dissent::new(Check::Identity, saw, remedy)]));
         }
@@ -70,7 +70,7 @@ impl Candidate {
         let shown = by_id.clone().unwrap_or_else(|| link.shown().to_string());
         let refuse = |error: std::io::Error| {
             let saw = format!("{}: {error}", link.shown());
-            let remedy = "see that the disk is plugged in; diskproof devices lists what is there";
+            let remedy = "check that the disk is plugged in; diskproof devices lists what is there";
             Refusal::of(shown.clone(), vec![Dissent::new(Check::Identity, saw, remedy)])
         };
         let devno = block_at(roots, &link).map_err(refuse)?;
@@ -79,7 +79,7 @@ impl Candidate {
         let node = block.node(roots);
         if block_at(roots, &node).map_err(refuse)? != devno {
             let saw = format!("{} is not {}", node.shown(), block.label());
-            let dissent = Dissent::new(Check::Identity, saw, "see who changed the device nodes");
+            let dissent = Dissent::new(Check::Identity, saw, "find out what changed the device nodes");
             return Err(Refusal::of(shown, vec![dissent]));
         }
         let identity = Identity::of(roots, &block);
@@ -225,7 +225,7 @@ impl Candidate {
             return Ok(());
         }
         if same_disk {
-            let saw = format!("the kernel met another disk under the same name, {}", self.node.shown());
+            let saw = format!("the kernel found another disk under the same name, {}", self.node.shown());
             return Err(Dissent::new(Check::Identity, saw, EXCHANGED));
         }
         let saw = format!(

@@ -121,7 +121,9 @@ pub enum BookError {
         source: TrustError,
     },
     /// The disk holds data or could not be sampled, and the owner didn't say that it may be overwritten.
-    #[error("{disk} can't be taken for blank: {saw}; say that it may be overwritten, or save it")]
+    #[error(
+        "{disk} doesn't look blank: {saw}; save what you need, then confirm that the rest may be overwritten"
+    )]
     HoldsData {
         /// The disk.
         disk: String,
@@ -129,7 +131,7 @@ pub enum BookError {
         saw: String,
     },
     /// The disk has no identity that distinguishes it from others.
-    #[error("{disk} has no serial number, no WWN and no place it is plugged in; it can't be claimed")]
+    #[error("{disk} has no serial number, no WWN and no known slot; it can't be claimed")]
     Nameless {
         /// The disk.
         disk: String,

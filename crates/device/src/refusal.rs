@@ -92,7 +92,7 @@ impl Dissent {
 
 impl fmt::Display for Dissent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unheard = if self.heard { "" } else { "could not be heard: " };
+        let unheard = if self.heard { "" } else { "could not be checked: " };
         write!(f, "{}: {unheard}{}; {}", self.witness, self.saw, self.remedy)
     }
 }

@@ -120,7 +120,7 @@ fn two_paths_to_one_disk_are_not_two_disks() {
     machine.objects(
         "sda",
         Check::Identity,
-        &["sda (8:0) and sdb (8:16) call themselves the same", "multipath"],
+        &["sda (8:0) and sdb (8:16) have the same identity", "multipath"],
     );
     machine.objects("sdb", Check::Identity, &["sdb (8:16) and sda (8:0)"]);
     assert!(!machine.dissent("sdc", Check::Identity).iter().any(|d| d.saw.contains("the same")));
@@ -208,7 +208,7 @@ fn a_loop_device_that_says_nothing_frees_no_disk() {
     machine.block("virtual/block", "loop0", "7:0");
     symlink(machine.path("sys/class/block/loop0"), machine.path("sys/block/loop0")).unwrap();
     machine.write("sys/class/block/loop0/loop/backing_file", "/mnt/elsewhere/image\n");
-    machine.unheard("sda", Check::Holders, "nobody says what loop0 rests on");
+    machine.unheard("sda", Check::Holders, "it is unknown what loop0 rests on");
 }
 
 #[test]
@@ -347,10 +347,7 @@ fn a_disk_that_nobody_looked_at_or_that_holds_data_needs_a_word_of_its_own() {
     {
         let word = Word { sample: seen, ..Word::default() };
         let error = book.claim(&candidate, word.clone()).unwrap_err();
-        assert!(
-            error.to_string().contains("be taken for blank") && error.to_string().contains(words),
-            "{error}"
-        );
+        assert!(error.to_string().contains("look blank") && error.to_string().contains(words), "{error}");
         assert!(ClaimBook::open(state.path()).unwrap().claims().is_empty());
         book.claim(&candidate, Word { overwrite_data: true, ..word }).unwrap();
         book.unclaim("S1").unwrap();

@@ -145,7 +145,7 @@ fn loop_disk_exchanged_for_its_perfect_twin_is_noticed_by_the_kernels_count() {
 fn loop_two_disks_of_one_name_are_refused() {
     let Some(bench) = start(16) else { return };
     let twin = other(&bench, "A1");
-    bench.refused(Check::Identity, &["call themselves the same", &twin.name()]);
+    bench.refused(Check::Identity, &["have the same identity", &twin.name()]);
     bench.set_serial(&twin.name(), "B2");
     drop(bench.accepted());
 }
@@ -278,7 +278,7 @@ fn loop_device_over_a_file_that_is_not_ours_is_refused() {
     }
     run("losetup", &["-d", device.to_str().unwrap()]);
     let ask = || ours(&bench, device, bench.disk.backing()).map(drop).unwrap_err();
-    bench.unchanged(ask, Check::Backing, &["is no loop device, or not attached"]);
+    bench.unchanged(ask, Check::Backing, &["is not a loop device, or not attached"]);
 }
 
 #[test]

@@ -109,9 +109,12 @@ fn loop_in_a_pid_namespace_of_its_own_the_guard_objects() {
     let writer = Child::perl("sysopen(F, $ARGV[0], O_RDWR) or die", &[bench.path()]);
     let objects = |bench: &Bench| {
         let refusal = inside(bench, &["--pid", "--fork", "--mount-proc"]).unwrap_err();
-        for word in
-            ["open files: could not be heard", "shows the PID namespace", "--pid=host", "--unseen-processes"]
-        {
+        for word in [
+            "open files: could not be checked",
+            "shows the PID namespace",
+            "--pid=host",
+            "--unseen-processes",
+        ] {
             assert!(refusal.contains(word), "{word} isn't said: {refusal}");
         }
     };
@@ -165,7 +168,7 @@ fn loop_a_guard_that_may_not_look_into_other_processes_objects() {
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("open files: could not be heard"),
+        text.contains("open files: could not be checked"),
         "{text}{}",
         String::from_utf8_lossy(&output.stderr)
     );

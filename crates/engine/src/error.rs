@@ -32,7 +32,7 @@ pub enum EngineError {
         package: &'static str,
     },
     /// The engine prints its version in an unknown format.
-    #[error("{argv} printed {said:?}, which is no version of {engine}")]
+    #[error("{argv} printed {said:?}, which is not a version of {engine}")]
     UnknownVersion {
         /// The engine.
         engine: &'static str,
@@ -82,7 +82,7 @@ pub enum EngineError {
         output: Option<Box<EngineOutput>>,
     },
     /// The engine ended successfully, but its report can't be used.
-    #[error("{argv} ended well, but its output can't be used: {reason}{}", said(.messages))]
+    #[error("{argv} ended without an error, but its output can't be used: {reason}{}", said(.messages))]
     Output {
         /// The command.
         argv: String,

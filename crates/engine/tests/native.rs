@@ -246,7 +246,7 @@ fn a_worker_that_fails_says_why() {
     let worker = env!("CARGO_BIN_EXE_diskproof-native-worker");
     let ended = std::process::Command::new(worker).arg(&path).output().unwrap();
     assert!(!ended.status.success());
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("no data file of diskproof"));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("not a data file of diskproof"));
     assert!(fs::read(&elsewhere).unwrap().iter().all(|b| *b == 7));
 }
 

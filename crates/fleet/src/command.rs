@@ -22,7 +22,7 @@ const COPY: Duration = Duration::from_secs(600);
 /// Becomes root by sudo unless the user is root already. The command follows as arguments.
 const AS_ROOT: &str = r#"if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n -- "$@"; fi"#;
 /// The same, but goes on as the user if sudo is missing or wants a password.
-const AS_ROOT_IF_POSSIBLE: &str =
+pub(crate) const AS_ROOT_IF_POSSIBLE: &str =
     r#"if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then exec sudo -n -- "$@"; else exec "$@"; fi"#;
 
 /// What to run.

@@ -32,8 +32,8 @@ pub struct Connected {
 /// A machine can't be reached, a guest can't be started, or root is needed and not available.
 pub fn connect(plan: &Plan, options: &Options) -> Result<Connected, FleetError> {
     let (mut nodes, mut guests) = (Vec::new(), Vec::new());
-    for target in targets_of(plan) {
-        let (node, guest) = node(plan, target, options)?;
+    for reached in all_at_once(plan, options) {
+        let (node, guest) = reached?;
         nodes.push(node);
         guests.extend(guest);
     }
@@ -41,14 +41,35 @@ pub fn connect(plan: &Plan, options: &Options) -> Result<Connected, FleetError> 
     Ok(Connected { nodes, routes, _guests: guests })
 }
 
+/// Reaches the machines on the network all at the same time, and the lab guests one after another: they start on this machine.
+fn all_at_once(plan: &Plan, options: &Options) -> Vec<Result<(NodeAt, Option<Guest>), FleetError>> {
+    std::thread::scope(|scope| {
+        let far = |name: &str| {
+            let target = plan.targets.iter().find(|target| target.name == name);
+            matches!(target, Some(Target { kind: TargetKind::Ssh { .. }, .. }))
+        };
+        let reaching: Vec<_> = targets_of(plan)
+            .into_iter()
+            .map(|name| (name, far(name).then(|| scope.spawn(move || node(plan, name, options)))))
+            .collect();
+        let reached = reaching.into_iter().map(|(name, thread)| match thread {
+            Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => node(plan, name, options),
+        });
+        reached.collect()
+    })
+}
+
 fn node(plan: &Plan, name: &str, options: &Options) -> Result<(NodeAt, Option<Guest>), FleetError> {
     let target = plan.targets.iter().find(|target| target.name == name);
+    let mut remote = false;
     let (argv, guest, hosted) = match target.map(|Target { kind, .. }| kind) {
         None | Some(TargetKind::Local) => {
             let what = needs_root(plan, name).then(|| format!("experiment `{}`", plan.experiment));
             (agent_here(options, &LocalRunner, what.as_deref())?, None, Vec::new())
         }
         Some(TargetKind::Ssh { destination }) => {
+            remote = true;
             (over(&ssh(destination, options), needs_root(plan, name))?, None, Vec::new())
         }
         Some(TargetKind::Guest { lab, disks }) => {
@@ -57,7 +78,7 @@ fn node(plan: &Plan, name: &str, options: &Options) -> Result<(NodeAt, Option<Gu
             (over(&guest.ssh, true)?, Some(guest), hosted)
         }
     };
-    Ok((NodeAt { target: name.to_owned(), argv, hosted }, guest))
+    Ok((NodeAt { target: name.to_owned(), argv, remote, hosted }, guest))
 }
 
 /// Connects to one machine as it is. `None` for a guest that isn't up; it isn't started.
@@ -72,7 +93,7 @@ pub fn connect_as_it_is(plan: &Plan, name: &str, options: &Options) -> Result<Op
             return Ok(None);
         }
         let argv = over(&way_into(&lab)?, true)?;
-        return Ok(Some(NodeAt { target: name.to_owned(), argv, hosted: Vec::new() }));
+        return Ok(Some(NodeAt { target: name.to_owned(), argv, remote: false, hosted: Vec::new() }));
     }
     node(plan, name, options).map(|(node, _)| Some(node))
 }

@@ -44,12 +44,11 @@ pub enum FleetError {
         why: NoSudo,
     },
     /// diskproof can't find its own executable.
-    #[error("can't tell where our own program is: {0}")]
+    #[error("can't find diskproof's own program file: {0}")]
     OwnProgram(#[source] std::io::Error),
     /// The limits would change of a disk that the guest had before the run.
     #[error(
-        "lab guest {guest} has a disk {disk} already, and its limits are to change in mid-trial: that is done to a run's own disks only; \
-         diskproof lab down --name {guest}, or give the disk another name"
+        "lab guest {guest} has a disk {disk} already, and the experiment changes its limits during a trial, which works only on disks that the run attaches: remove the guest (diskproof lab down --name {guest}), or give the disk another name"
     )]
     DiskOfOthers {
         /// The guest.
@@ -58,10 +57,10 @@ pub enum FleetError {
         disk: String,
     },
     /// A route leads into a guest that isn't up.
-    #[error("the guest {0} was not brought up")]
+    #[error("the guest {0} was not started")]
     NotUp(String),
     /// A machine has no address that another one can use.
-    #[error("target {target} has no address that {other} could reach")]
+    #[error("target {target} has no address that {other} can reach; write `address:` in the target")]
     NoAddress {
         /// The machine.
         target: String,
@@ -79,7 +78,9 @@ pub enum FleetError {
         said: String,
     },
     /// A name has no IPv4 address.
-    #[error("target {target}: this machine finds no IPv4 address of `{name}`; say `address:` in the target")]
+    #[error(
+        "target {target}: this machine finds no IPv4 address of `{name}`; write `address:` in the target"
+    )]
     Unresolved {
         /// The machine.
         target: String,

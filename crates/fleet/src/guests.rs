@@ -5,7 +5,7 @@ use crate::error::FleetError;
 use crate::options::Options;
 use host::{LocalRunner, Ssh};
 use lab::{DiskSpec, Lab, Lease, State, StepEvent};
-use record::target::{DiskCache, LabDisk};
+use record::target::LabDisk;
 use record::volume::Limits;
 use run::controller;
 use run::guest_disks::{HostedDisk, Throttle, ThrottleError};
@@ -52,7 +52,7 @@ impl Guest {
         HostedDisk {
             id: disk.id(),
             file: lab.disk_file(&disk.name),
-            direct_io: matches!(disk.cache, DiskCache::None | DiskCache::Directsync),
+            direct_io: disk.cache.is_direct(),
             limits: disk.limits,
             changes: disk.changes.clone(),
             throttle: Arc::new(Throttled { lab, disk }),
@@ -100,7 +100,7 @@ impl Drop for Guest {
         if let Err(error) = left {
             let name = self.stay.lab().name();
             (self.tell)(&format!(
-                "the lab guest {name} could not be left as it was ({error}); diskproof undo, or diskproof lab down --name {name}"
+                "the lab guest {name} could not be put back as it was ({error}): run diskproof undo, or diskproof lab down --name {name}"
             ));
         }
     }
@@ -118,13 +118,11 @@ pub fn leave_abandoned(options: &Options, only: Option<&str>) -> Result<Vec<Stri
             continue;
         }
         if stay.brought_up() {
-            said.push(format!(
-                "lab guest {name}: down again, with its disks; a run that was killed had brought it up"
-            ));
+            said.push(format!("lab guest {name}: stopped, with its disks; a killed run had started it"));
         } else if !stay.disks().is_empty() && is_up(&stay)? {
             said.extend(undo_before_disks_go(&stay)?);
             said.push(format!(
-                "lab guest {name}: without {} again; a run that was killed had given it that",
+                "lab guest {name}: {} detached again; a killed run had attached it",
                 stay.disks().join(", ")
             ));
         }
@@ -164,6 +162,9 @@ fn spec_of(disk: &LabDisk) -> DiskSpec {
         throttle: lab::Throttle { limits: disk.limits, burst: disk.burst },
         bus: disk.bus,
         cache: disk.cache,
+        aio: disk.aio,
+        format: disk.format,
+        iothread: disk.iothread,
         written: true,
     }
 }

@@ -1,18 +1,22 @@
 //! Machines: starts the agent processes of a plan's machines (as a child process here, over ssh elsewhere), finds the routes between
 //! machines for NFS, and starts lab guests for a run and restores their earlier state. Reads inventories, and asks, commands and wakes
-//! many machines at once.
+//! many machines at once. Cuts runs into blocks for queues.
 
 mod agent;
+mod at;
 mod command;
 mod connect;
 mod drive;
 mod error;
 mod guests;
+pub mod images;
 mod inventory;
+pub mod libvirt;
 mod link;
 mod local;
 mod mount;
 mod options;
+pub mod queue;
 mod resolved;
 mod routes;
 mod runtime_dir;
@@ -25,6 +29,7 @@ mod wake;
 mod watch;
 
 pub use agent::{install, ssh};
+pub use at::{At, AtError, AtOptions, LOCAL, here, on_each};
 pub use command::{AsRoot, Command, CommandEvent, Outcome, run};
 pub use connect::{Connected, connect, connect_as_it_is};
 pub use error::{FleetError, NoSudo};

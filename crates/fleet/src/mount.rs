@@ -1,7 +1,7 @@
 //! Mounts a directory of a machine here by sshfs, where it is installed.
 
 use crate::link::{Reach, of};
-use host::{CommandFailure, Invocation, LocalRunner, Runner as _, Tool};
+use host::{CommandFailure, Invocation, LocalRunner, Runner as _, Ssh, Tool};
 use record::machine::Machine;
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Mounts a directory of a machine.
 ///
 /// # Errors
-/// sshfs is missing, can't connect, or can't mount there.
+/// sshfs is missing or can't mount there; or ssh can't connect.
 pub fn mount(machine: &Machine, dir: &str, at: &Path, reach: &Reach) -> Result<(), CommandFailure> {
     let mut call = Invocation::new(Tool::Sshfs).args(of(machine));
     if let Some(config) = &reach.ssh_config {
@@ -24,7 +24,15 @@ pub fn mount(machine: &Machine, dir: &str, at: &Path, reach: &Reach) -> Result<(
     {
         call = call.args(["-o", option]);
     }
-    LocalRunner.run(&call.arg(format!("{}:{dir}", machine.ssh)).arg(at).timeout(PATIENCE)).map(drop)
+    let mounted = LocalRunner.run(&call.arg(format!("{}:{dir}", machine.ssh)).arg(at).timeout(PATIENCE));
+    // sshfs drops what its ssh says, so ask ssh for the reason.
+    mounted.map(drop).or_else(|failure| connected(machine, reach).and(Err(failure)))
+}
+
+fn connected(machine: &Machine, reach: &Reach) -> Result<(), CommandFailure> {
+    let mut options = Ssh::unattended(reach.ssh_config.as_deref(), reach.connect_seconds);
+    options.extend(of(machine));
+    LocalRunner.run(&Ssh::with(options, &machine.ssh).call(&["true"]).timeout(PATIENCE)).map(drop)
 }
 
 /// Unmounts what [`mount`] mounted.

@@ -36,7 +36,7 @@ impl RuntimeDir {
                     std::fs::set_permissions(&path, Permissions::from_mode(0o700))?;
                     return Ok(Self { path });
                 }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tried < 100 => tried += 1,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tried < 400 => tried += 1,
                 Err(error) => return Err(error),
             }
         }
@@ -45,6 +45,18 @@ impl RuntimeDir {
     /// The socket of a machine's master.
     pub(crate) fn socket(&self, machine: usize) -> PathBuf {
         self.path.join(format!("{machine}"))
+    }
+}
+
+impl RuntimeDir {
+    /// Its own name.
+    pub(crate) fn name(&self) -> String {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// The path of a small file of this process.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
     }
 }
 

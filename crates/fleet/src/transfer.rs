@@ -4,6 +4,7 @@
 mod copied;
 mod get;
 mod put;
+mod steps;
 
 pub use copied::{Copied, CopyError};
 pub use get::get;

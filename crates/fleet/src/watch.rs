@@ -1,7 +1,7 @@
 //! Watches machines from outside: what has changed since the last look is an alert. What is known is kept in a file, so that a restart of
 //! the watcher neither forgets nor repeats.
 
-use record::machine::{MachineState, MachineStatus};
+use record::machine::{JournalSeen, MachineState, MachineStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -18,6 +18,8 @@ pub struct Limits {
     pub misses: u32,
     /// How long the journal of a run may stay as it is, in seconds.
     pub stalled_seconds: u64,
+    /// How long before a run's time budget is spent, in seconds.
+    pub deadline_seconds: u64,
 }
 
 /// What happened.
@@ -32,6 +34,8 @@ pub enum What {
     Rebooted,
     /// The journal of a run there hasn't changed for long.
     Stalled,
+    /// The time budget of a run there is nearly spent, and the run isn't done.
+    Deadline,
 }
 
 /// Something that the user is to know; the alert program gets it as JSON.
@@ -72,6 +76,9 @@ struct Known {
     boot_id: Option<String>,
     /// Runs whose stall was an alert.
     stalled: Vec<String>,
+    /// Runs whose deadline was an alert.
+    #[serde(default)]
+    near_end: Vec<String>,
 }
 
 impl Watched {
@@ -145,24 +152,35 @@ impl Watched {
             }
             known.boot_id = Some(boot.clone());
         }
-        let Some(journals) = &facts.journals else { return };
-        let is_stalled =
-            |seconds: Option<u64>| seconds.is_some_and(|seconds| seconds >= limits.stalled_seconds);
-        for journal in journals.iter().filter(|journal| is_stalled(journal.unchanged_seconds)) {
-            if !known.stalled.contains(&journal.run) {
-                known.stalled.push(journal.run.clone());
-                let seconds = journal.unchanged_seconds.unwrap_or_default();
-                let run = &journal.run;
+        for journal in facts.journals.iter().flatten() {
+            let run = &journal.run;
+            let stalled = journal.unchanged_seconds.filter(|seconds| *seconds >= limits.stalled_seconds);
+            if let Some(seconds) = stalled.filter(|_| !known.stalled.contains(run)) {
+                known.stalled.push(run.clone());
                 let text = format!(
                     "run {run} on {machine} has changed nothing there for {seconds} s: it hangs, or was killed (`diskproof machines undo {machine}`)"
                 );
                 let since = now_unix_ms.saturating_sub(seconds.saturating_mul(1000));
                 self.untold.push(alert(What::Stalled, Some(run), since, text));
             }
+            let ends = journal.ends_in_seconds.filter(|_| is_near_end(journal, limits));
+            if let Some(seconds) = ends.filter(|_| !known.near_end.contains(run)) {
+                known.near_end.push(run.clone());
+                let text =
+                    format!("run {run} on {machine} isn't done, and its time budget {}", spent(seconds));
+                self.untold.push(alert(What::Deadline, Some(run), now_unix_ms, text));
+            }
         }
-        known.stalled.retain(|run| {
-            journals.iter().any(|journal| journal.run == *run && is_stalled(journal.unchanged_seconds))
-        });
+        // What a machine doesn't say is as it was.
+        let Some(journals) = &facts.journals else { return };
+        let still = |run: &String, is: &dyn Fn(&JournalSeen) -> bool| {
+            journals.iter().any(|journal| journal.run == *run && is(journal))
+        };
+        let is_stalled = |journal: &JournalSeen| {
+            journal.unchanged_seconds.is_some_and(|seconds| seconds >= limits.stalled_seconds)
+        };
+        known.stalled.retain(|run| still(run, &is_stalled));
+        known.near_end.retain(|run| still(run, &|journal| is_near_end(journal, limits)));
     }
 
     /// The oldest alert that no program has taken yet.
@@ -179,11 +197,24 @@ impl Watched {
     }
 }
 
+fn is_near_end(journal: &JournalSeen, limits: Limits) -> bool {
+    let most = i64::try_from(limits.deadline_seconds).unwrap_or(i64::MAX);
+    journal.ends_in_seconds.is_some_and(|seconds| seconds <= most)
+}
+
+/// When a time budget is spent, in words.
+fn spent(in_seconds: i64) -> String {
+    match in_seconds {
+        0.. => format!("is spent in {in_seconds} s"),
+        _ => format!("was spent {} s ago", in_seconds.unsigned_abs()),
+    }
+}
+
 /// What is said of a machine that doesn't answer the question.
 fn missed(state: MachineState) -> &'static str {
     match state {
         MachineState::Off => "is off",
-        MachineState::NoSsh => "answers, but ssh doesn't get in",
+        MachineState::NoSsh => "answers, but ssh can't log in",
         MachineState::On | MachineState::Unknown => "can't be asked",
     }
 }
@@ -193,12 +224,13 @@ mod tests {
     use super::{Limits, Watched, What};
     use record::machine::{JournalSeen, MachineFacts, MachineState, MachineStatus};
 
-    const LIMITS: Limits = Limits { misses: 2, stalled_seconds: 600 };
+    const LIMITS: Limits = Limits { misses: 2, stalled_seconds: 600, deadline_seconds: 600 };
 
     fn on(boot: &str, journals: &[(&str, u64)]) -> MachineStatus {
         let seen = |(run, seconds): &(&str, u64)| JournalSeen {
             run: (*run).to_owned(),
             unchanged_seconds: Some(*seconds),
+            ends_in_seconds: None,
         };
         let facts = MachineFacts {
             boot_id: Some(boot.to_owned()),
@@ -262,6 +294,41 @@ mod tests {
         assert_eq!(
             alerts(&looks).iter().map(|(what, _)| *what).collect::<Vec<_>>(),
             [What::Stalled, What::Stalled]
+        );
+    }
+
+    #[test]
+    fn a_run_whose_time_is_nearly_spent_is_told_once() {
+        let look = |runs: &[(&str, i64)]| {
+            let mut status = on("a", &[]);
+            let seen = runs.iter().map(|(run, ends)| JournalSeen {
+                run: (*run).to_owned(),
+                unchanged_seconds: Some(1),
+                ends_in_seconds: Some(*ends),
+            });
+            status.facts.as_mut().unwrap().journals = Some(seen.collect());
+            status
+        };
+        let looks = [
+            look(&[("r1", 660)]),
+            look(&[("r1", 600), ("r2", 9000)]),
+            look(&[("r1", 540), ("r2", 8940)]),
+            look(&[("r1", -30)]),
+            look(&[]),
+            look(&[("r3", -60)]),
+        ];
+        assert_eq!(alerts(&looks), [(What::Deadline, 1), (What::Deadline, 5)]);
+        assert_eq!(alerts(&[on("a", &[("r1", 1)])]), [], "a run without a time budget has no deadline");
+        let mut watched = Watched::default();
+        watched.look(&look(&[("r1", 540)]), LIMITS, 0);
+        watched.look(&look(&[("r2", -30)]), LIMITS, 0);
+        let texts: Vec<&str> = watched.untold.iter().map(|alert| alert.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "run r1 on ham0 isn't done, and its time budget is spent in 540 s",
+                "run r2 on ham0 isn't done, and its time budget was spent 30 s ago"
+            ]
         );
     }
 

@@ -81,8 +81,9 @@ fn run(cmd: &Invocation, cancel: Option<&AtomicBool>) -> Result<Output, CommandF
 /// The command of an invocation, with pipes for its outputs.
 pub(crate) fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
     let mut command = Command::new(path);
-    let keeps_environment =
-        matches!(cmd.program, Program::User(_) | Program::Tool(Tool::Sudo | Tool::Ssh | Tool::Sshfs));
+    let keeps_environment = matches!(cmd.program, Program::User(_) | Program::Tool(Tool::Sudo | Tool::Ssh | Tool::Sshfs))
+            // SLURM_CONF names the cluster, SBATCH_PARTITION and others are the user's defaults.
+            || matches!(cmd.program, Program::Tool(Tool::Sbatch | Tool::Squeue));
     if !keeps_environment {
         // BLKID_FILE, LIBMOUNT_*, LOOPDEV_DEBUG and similar variables must not change the results of a tool.
         command.env_clear().env("PATH", DIRECTORIES.join(":"));

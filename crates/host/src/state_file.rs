@@ -43,7 +43,7 @@ impl fmt::Display for Untrusted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Link => f.write_str("is a symbolic link; move it away"),
-            Self::NotRegular(None) => f.write_str("is no regular file; move it away"),
+            Self::NotRegular(None) => f.write_str("is not a regular file; move it away"),
             Self::NotRegular(Some(kind)) => write!(f, "is a {kind}, not a regular file; move it away"),
             Self::Exposed { uid, mode } => {
                 let me = rustix::process::geteuid();
@@ -205,7 +205,7 @@ mod tests {
         std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
         for access in [StateAccess::Read, StateAccess::Change, StateAccess::ChangeOrMake] {
             for (name, saw) in
-                [("fifo", "FIFO"), ("socket", "no regular"), ("link", "link"), ("/dev/null", "character")]
+                [("fifo", "FIFO"), ("socket", "not a regular"), ("link", "link"), ("/dev/null", "character")]
             {
                 let said = soon(&dir.path().join(name), access);
                 assert!(said.contains(saw), "{name} {access:?}: {said}");

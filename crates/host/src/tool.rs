@@ -66,6 +66,8 @@ pub enum Tool {
     QemuImg,
     /// Runs a guest.
     QemuSystem,
+    /// Gives a job to Slurm.
+    Sbatch,
     /// Copies files to a guest or another machine.
     Scp,
     /// Makes a program end with the process that started it.
@@ -76,6 +78,8 @@ pub enum Tool {
     SshKeygen,
     /// Copies files.
     Rsync,
+    /// Lists the jobs of Slurm.
+    Squeue,
     /// Mounts directories of other machines.
     Sshfs,
     /// Runs the agent process as root.
@@ -104,7 +108,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 48] = [
         Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,
@@ -135,8 +139,10 @@ impl Tool {
         Self::Puppet,
         Self::QemuImg,
         Self::QemuSystem,
+        Self::Sbatch,
         Self::Scp,
         Self::Setpriv,
+        Self::Squeue,
         Self::Ssh,
         Self::SshKeygen,
         Self::Sshfs,
@@ -190,7 +196,9 @@ impl Tool {
             Self::Puppet => "puppet",
             Self::QemuImg => "qemu-img",
             Self::QemuSystem => "qemu-system-x86_64",
+            Self::Sbatch => "sbatch",
             Self::Scp => "scp",
+            Self::Squeue => "squeue",
             Self::Setpriv => "setpriv",
             Self::Ssh => "ssh",
             Self::SshKeygen => "ssh-keygen",
@@ -241,6 +249,7 @@ impl Tool {
             Self::QemuImg => "qemu-utils",
             Self::QemuSystem => "qemu-system-x86",
             Self::Scp | Self::Ssh | Self::SshKeygen => "openssh-client",
+            Self::Sbatch | Self::Squeue => "slurm-client",
             Self::Sshfs => "sshfs",
             Self::Sudo => "sudo",
             Self::Udevadm => "udev",
@@ -249,7 +258,7 @@ impl Tool {
         }
     }
 
-    /// Whether only the lab or connections between machines use it: its version doesn't affect a measurement.
+    /// Whether only the lab, a queue or connections between machines use it: its version doesn't affect a measurement.
     #[must_use]
     pub fn is_of_the_lab(self) -> bool {
         matches!(
@@ -260,8 +269,10 @@ impl Tool {
                 | Self::Mmdebstrap
                 | Self::QemuImg
                 | Self::QemuSystem
+                | Self::Sbatch
                 | Self::Scp
                 | Self::Setpriv
+                | Self::Squeue
                 | Self::SshKeygen
                 | Self::Sshfs
                 | Self::Unshare

@@ -36,6 +36,8 @@ pub struct Assembled {
     pub trials: Vec<TrialRecord>,
     /// Number of files that are in it.
     pub files: u64,
+    /// What was assumed or left out, with the file.
+    pub notes: Vec<(String, String)>,
     /// Files that add nothing to any trial, with the reason.
     pub left: Vec<(String, ReadError)>,
 }
@@ -56,6 +58,7 @@ pub fn assemble(found: Vec<Found>, about: &About) -> Assembled {
     }
     let left = logs::join(logs, &mut measured);
     let files = u64::try_from(read.saturating_sub(left.len())).unwrap_or(u64::MAX);
+    let notes = notes(&measured);
     let names = names(&measured, about.stack.as_deref());
     let mut cells: Vec<Cell> = Vec::new();
     let mut places: BTreeMap<CellId, usize> = BTreeMap::new();
@@ -80,7 +83,13 @@ pub fn assemble(found: Vec<Found>, about: &About) -> Assembled {
         trials.extend((0..).zip(of_cell).map(|(round, one)| trial(cell, round, one, about)));
     }
     let plan = Plan { source, ..Plan::new(about.experiment.clone(), cells, measure) };
-    Assembled { plan, trials, files, left }
+    Assembled { plan, trials, files, notes, left }
+}
+
+/// The notes of all trials, each once for its file.
+fn notes(measured: &[Measured]) -> Vec<(String, String)> {
+    let all = measured.iter().flat_map(|one| one.notes.iter().map(|note| (one.file.clone(), note.clone())));
+    all.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The identity of a cell: the same for the same job on the same stack in any import.

@@ -4,7 +4,7 @@ use crate::error::ReadError;
 use crate::measured::{Found, Measured};
 use crate::source::Source;
 use record::bonnie::{Bonnie, BonnieAsk};
-use record::bonnie_csv::{Results, read_line};
+use record::bonnie_csv::{Results, is_before_1_9, read_line};
 use record::quantity::Bytes;
 use record::trial::{EngineOutput, Outcome, Window};
 use record::workload::{Ask, EngineKind};
@@ -13,7 +13,10 @@ use std::collections::BTreeMap;
 /// The format's name.
 pub(crate) const FORMAT: &str = "Bonnie++ CSV";
 
-/// The fewest fields of a line of results.
+/// What is said of a line without a version.
+const UNVERSIONED: &str = "a line with 27 fields and no version: read as one of Bonnie++ 1.00 to 1.03";
+
+/// The fewest fields of a line of results that begins with its version.
 const LEAST_FIELDS: usize = 30;
 
 /// Whether a file holds lines of results.
@@ -22,6 +25,10 @@ pub(crate) fn is(source: &Source) -> bool {
 }
 
 fn is_result(line: &str) -> bool {
+    is_versioned(line) || is_before_1_9(line)
+}
+
+fn is_versioned(line: &str) -> bool {
     let version = line.trim_start().split(',').next().unwrap_or_default();
     let numbered = version
         .strip_prefix("1.")
@@ -42,6 +49,13 @@ pub(crate) fn read(source: &Source) -> Result<Found, ReadError> {
 fn trial(source: &Source, line: &str, results: Results) -> Measured {
     let Results { version, machine, ask, figures } = results;
     let engine = format!("bonnie++-{version}");
+    let mut options = options(&ask);
+    let mut messages = Vec::new();
+    if is_before_1_9(line) {
+        // It writes single characters by another call and seeks with three processes, not five: no repeat of a newer one.
+        options.insert("version".to_owned(), version.clone());
+        messages.push(UNVERSIONED.to_owned());
+    }
     Measured {
         file: source.path.clone(),
         format: FORMAT,
@@ -49,12 +63,14 @@ fn trial(source: &Source, line: &str, results: Results) -> Measured {
         place: (!machine.is_empty()).then_some(machine),
         job: "bonnie".to_owned(),
         engine: EngineKind::Bonnie,
-        options: options(&ask),
+        options,
+        notes: messages.clone(),
         ask: Ask::Bonnie(ask),
         started_unix_ms: source.modified_unix_ms,
         outcome: Outcome::Measured,
         output: EngineOutput {
             raw: line.to_owned(),
+            messages,
             bonnie: Some(Bonnie { version, figures, memory_bytes: None }),
             ..EngineOutput::new(engine, Window::default())
         },
@@ -107,11 +123,30 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_bonnie_1_03_is_said_to_be_one() {
+        let old = "box,2G,,,97000,22,41000,9,,,120500,11,310.5,1,,,,,,,,,,,,,";
+        let file = source(&format!("done\n{old}\n{LINE}\n"));
+        assert!(is(&source(old)));
+        let Ok(Found::Trials(trials)) = read(&file) else { panic!("no trials") };
+        let [first, second] = &trials[..] else { panic!("{trials:?}") };
+        assert_eq!((first.place.as_deref(), first.output.engine.as_str()), (Some("box"), "bonnie++-1.0x"));
+        assert!(
+            first.notes[0].contains("27 fields") && first.output.messages == first.notes,
+            "{:?}",
+            first.notes
+        );
+        assert!(second.notes.is_empty() && first.options.contains_key("version"));
+        assert_eq!(first.output.metrics()["block_input_bw"], 120_500.0 * 1024.0);
+        let damaged = read(&source(&old.replace(",310.5,", ",fast,"))).unwrap_err();
+        assert!(matches!(damaged, ReadError::Bonnie { line: 1, .. }), "{damaged}");
+    }
+
+    #[test]
     fn a_line_that_cannot_be_read_is_named() {
         let file = source(&format!("{LINE}\n{}\n", LINE.replace(",312.5,", ",fast,")));
         let error = read(&file).unwrap_err();
         assert!(matches!(error, ReadError::Bonnie { line: 2, .. }), "{error}");
-        assert!(error.to_string().contains("seeks: \"fast\" is no figure"), "{error}");
+        assert!(error.to_string().contains("seeks: \"fast\" is not a figure"), "{error}");
         assert!(!is(&source("1.98,2.00a\n")) && !is(&source("a,b,c\n")));
     }
 }

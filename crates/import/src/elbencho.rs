@@ -119,6 +119,7 @@ impl Row<'_> {
             ask: Ask::Options(options),
             started_unix_ms: source.modified_unix_ms,
             outcome: Outcome::Measured,
+            notes: Vec::new(),
             output: EngineOutput {
                 input: self.text("command").unwrap_or_default().to_owned(),
                 raw: self.line.to_owned(),
@@ -236,7 +237,7 @@ mod tests {
     fn what_is_missing_or_no_number_is_named() {
         assert_eq!(read(&source(&[MKDIRS])), Err(ReadError::NothingDone));
         let broken = read(&source(&[&WRITE.replace(",900,800,900,800,", ",900,x,900,800,")])).unwrap_err();
-        assert_eq!(broken.to_string(), "line 2: \"IOPS [last]\" is \"x\", which is no number");
+        assert_eq!(broken.to_string(), "line 2: \"IOPS [last]\" is \"x\", which is not a number");
         let file = Source { text: HEADER.replace("IOPS [last]", "other"), ..source(&[]) };
         assert_eq!(read(&file), Err(ReadError::NoColumn { column: "IOPS [last]" }));
     }

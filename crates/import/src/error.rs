@@ -11,7 +11,7 @@ pub(crate) const JOB_FILE: &str = "a fio job file";
 pub enum ReadError {
     /// No format fits.
     #[error(
-        "it is no result that diskproof knows; it reads JSON of fio (--output-format=json or json+), logs of fio, CSV of Bonnie++ and of elbencho (--csvfile)"
+        "it is not a result that diskproof can read; it reads JSON of fio (--output-format=json or json+), logs of fio, CSV of Bonnie++ and of elbencho (--csvfile)"
     )]
     Unknown,
     /// The file is of a tool or in a form that diskproof recognizes and doesn't read.
@@ -48,7 +48,7 @@ pub enum ReadError {
         column: &'static str,
     },
     /// A field is no number.
-    #[error("line {line}: {column:?} is {found:?}, which is no number")]
+    #[error("line {line}: {column:?} is {found:?}, which is not a number")]
     NoNumber {
         /// The line, from 1.
         line: usize,
@@ -58,7 +58,7 @@ pub enum ReadError {
         found: String,
     },
     /// A line of one of fio's logs can't be read.
-    #[error("line {line}: {found:?} is no row of a log of fio")]
+    #[error("line {line}: {found:?} is not a row of a log of fio")]
     LogRow {
         /// The line, from 1.
         line: usize,
@@ -70,7 +70,7 @@ pub enum ReadError {
     EmptyLog,
     /// Logs without the one that counts I/Os.
     #[error(
-        "the logs of its job don't tell I/Os and bytes: of averaged logs both _bw and _iops are needed, one for each job (per_job_logs=1); or import fio's JSON"
+        "the logs of its job don't contain both I/Os and bytes: averaged logs need both _bw and _iops, one of each for each job (per_job_logs=1); or import fio's JSON"
     )]
     NoCount,
 }

@@ -37,7 +37,7 @@ const FOREIGN: &[Foreign] = &[
     Foreign {
         what: "elbencho's live CSV",
         marks: &["label,phase,runtimems,rank"],
-        way_out: "it tells no options; import the file that elbencho writes with --csvfile",
+        way_out: "it contains no options; import the file that elbencho writes with --csvfile",
     },
     Foreign {
         what: "fio's terse output",
@@ -52,7 +52,7 @@ const FOREIGN: &[Foreign] = &[
     Foreign {
         what: JOB_FILE,
         marks: &["[global]\n"],
-        way_out: "it is no result; `diskproof run FILE --on DIR` runs it",
+        way_out: "it is not a result; `diskproof run FILE --on DIR` runs it",
     },
 ];
 

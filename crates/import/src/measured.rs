@@ -37,6 +37,8 @@ pub struct Measured {
     pub(crate) started_unix_ms: u64,
     /// How it ended.
     pub(crate) outcome: Outcome,
+    /// What was assumed about it, for the user.
+    pub(crate) notes: Vec<String>,
     /// Its figures.
     pub(crate) output: EngineOutput,
 }

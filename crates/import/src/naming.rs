@@ -153,6 +153,7 @@ mod tests {
 
     fn trial(folders: &[&str], place: Option<&str>, options: &[(&str, &str)]) -> Measured {
         Measured {
+            notes: Vec::new(),
             file: "f".to_owned(),
             format: "fio JSON",
             folders: folders.iter().map(|folder| (*folder).to_owned()).collect(),

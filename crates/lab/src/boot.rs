@@ -76,7 +76,7 @@ impl Boot<'_> {
                 Err(failure) => return Err(LabError::command("starting QEMU")(failure)),
             }
         }
-        Err(self.failed("found every port of 127.0.0.1 busy that it tried".to_owned()))
+        Err(self.failed("found no free port of 127.0.0.1".to_owned()))
     }
 
     /// Waits until a command runs in the guest; the command sets the clock.
@@ -90,7 +90,7 @@ impl Boot<'_> {
                 Ok(()) => return Ok(()),
                 Err(failure) if Instant::now() > ends => {
                     let seconds = limit.as_secs();
-                    return Err(self.failed(format!("let nobody in within {seconds} s ({failure})")));
+                    return Err(self.failed(format!("accepted no ssh login within {seconds} s ({failure})")));
                 }
                 Err(_) => sleep(LOOK),
             }

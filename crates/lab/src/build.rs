@@ -90,7 +90,7 @@ fn is_root() -> bool {
 
 fn lock_build(place: &Path, what: &str, ear: Ear<'_>) -> Result<Lock, LabError> {
     lock(&with_end(place, ".lock"), || {
-        ear(&StepEvent::Note(format!("somebody else is building {what}; waiting for it")))
+        ear(&StepEvent::Note(format!("another diskproof is building {what}; waiting for it")))
     })
 }
 
@@ -225,7 +225,7 @@ fn make_disk(base: &Base, runner: &dyn Runner) -> Result<(), LabError> {
 }
 
 /// The version of the kernel in a folder; there must be exactly one.
-fn kernel_in(boot: &Path) -> Result<String, LabError> {
+pub(crate) fn kernel_in(boot: &Path) -> Result<String, LabError> {
     let entries = fs::read_dir(boot).map_err(LabError::file("read", boot))?;
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut found: Vec<String> =

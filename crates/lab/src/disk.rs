@@ -1,6 +1,6 @@
 //! Emulated disks: their description, as text and as types.
 
-use record::target::{Bus, DiskCache};
+use record::target::{Aio, Bus, DiskCache, ImageFormat, clash};
 use record::volume::{Burst, Limits};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,6 +27,15 @@ pub struct DiskSpec {
     /// The host's cache between it and its file.
     #[serde(default)]
     pub cache: DiskCache,
+    /// How QEMU submits I/O to its file.
+    #[serde(default)]
+    pub aio: Aio,
+    /// The format of its file.
+    #[serde(default)]
+    pub format: ImageFormat,
+    /// Whether it has a thread of its own in QEMU.
+    #[serde(default)]
+    pub iothread: bool,
     /// Whether its file is written completely before the guest gets it. Else it is sparse; a read of an unwritten block reaches no disk.
     #[serde(default)]
     pub written: bool,
@@ -48,7 +57,7 @@ pub enum SpecError {
     #[error("`{0}` can't name a disk: 1 to 20 of a-z, 0-9, - and _, and not `root`; e.g. d1:size=1g,iops=80")]
     Name(String),
     /// The key is unknown.
-    #[error("`{key}` is no key of a disk; known are {}", KEYS.join(", "))]
+    #[error("`{key}` is not a key of a disk; known are {}", KEYS.join(", "))]
     Key {
         /// As typed.
         key: String,
@@ -74,7 +83,7 @@ pub enum SpecError {
     Fixed(String),
 }
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 17] = [
     "size",
     "iops",
     "read_iops",
@@ -88,6 +97,9 @@ const KEYS: [&str; 14] = [
     "burst_seconds",
     "bus",
     "cache",
+    "aio",
+    "format",
+    "iothread",
     "written",
 ];
 
@@ -101,6 +113,9 @@ impl DiskSpec {
             throttle: Throttle::default(),
             bus: Bus::default(),
             cache: DiskCache::default(),
+            aio: Aio::default(),
+            format: ImageFormat::default(),
+            iothread: false,
             written: false,
         }
     }
@@ -121,6 +136,9 @@ impl DiskSpec {
                 value: self.size_bytes.to_string(),
                 expected: "a multiple of 4096 bytes",
             });
+        }
+        if let Some(why) = clash(self.bus, self.cache, self.aio, self.iothread) {
+            return Err(SpecError::Clash(why));
         }
         self.throttle.check()
     }
@@ -143,8 +161,11 @@ impl FromStr for DiskSpec {
         for (key, value) in pairs(rest)? {
             match key {
                 "size" => spec.size_bytes = size(key, value)?,
-                "bus" => spec.bus = bus(key, value)?,
+                "bus" => spec.bus = one_of(&Bus::ALL, "virtio-blk, virtio-scsi or nvme", key, value)?,
                 "cache" => spec.cache = cache(key, value)?,
+                "aio" => spec.aio = one_of(&Aio::ALL, "threads, native or io_uring", key, value)?,
+                "format" => spec.format = one_of(&ImageFormat::ALL, "raw or qcow2", key, value)?,
+                "iothread" => spec.iothread = yes_or_no(key, value)?,
                 "written" => spec.written = yes_or_no(key, value)?,
                 _ => limit(&mut spec.throttle.limits, &mut burst, key, value)?,
             }
@@ -206,7 +227,7 @@ impl FromStr for Throttle {
         let mut limits = Limits::default();
         let mut burst = Burst { iops: 0, seconds: 0 };
         for (key, value) in pairs(text)? {
-            if ["size", "bus", "cache", "written"].contains(&key) {
+            if ["size", "bus", "cache", "aio", "format", "iothread", "written"].contains(&key) {
                 return Err(SpecError::Fixed(key.to_owned()));
             }
             limit(&mut limits, &mut burst, key, value)?;
@@ -298,12 +319,14 @@ fn size(key: &str, value: &str) -> Result<u64, SpecError> {
     bytes.ok_or_else(|| SpecError::Value { key: key.to_owned(), value: value.to_owned(), expected })
 }
 
-fn bus(key: &str, value: &str) -> Result<Bus, SpecError> {
-    Bus::named(value).ok_or_else(|| SpecError::Value {
-        key: key.to_owned(),
-        value: value.to_owned(),
-        expected: "virtio-blk, virtio-scsi or nvme",
-    })
+fn one_of<T: Copy>(
+    all: &[(&str, T)],
+    expected: &'static str,
+    key: &str,
+    value: &str,
+) -> Result<T, SpecError> {
+    let found = all.iter().find(|(name, _)| *name == value).map(|(_, one)| *one);
+    found.ok_or_else(|| SpecError::Value { key: key.to_owned(), value: value.to_owned(), expected })
 }
 
 fn cache(key: &str, value: &str) -> Result<DiskCache, SpecError> {
@@ -351,6 +374,9 @@ mod tests {
         assert!(matches!(wrong("d1:size=1gB"), SpecError::Value { .. }));
         assert!(matches!(wrong("d1:size=100"), SpecError::Value { .. }));
         assert!(matches!(wrong("d1:size=1g,bus=ide"), SpecError::Value { .. }));
+        assert!(matches!(wrong("d1:size=1g,format=vmdk"), SpecError::Value { .. }));
+        assert!(matches!(wrong("d1:size=1g,aio=native,cache=writeback"), SpecError::Clash(_)));
+        assert!(matches!(wrong("d1:size=1g,bus=virtio-scsi,iothread=yes"), SpecError::Clash(_)));
         assert!(matches!(wrong("d1:size=99999999999t"), SpecError::Value { .. }));
     }
 

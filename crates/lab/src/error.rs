@@ -29,6 +29,12 @@ pub enum LabError {
     /// No machine can have this shape.
     #[error("{0}")]
     Shape(String),
+    /// Building an image of Debian needs root.
+    #[error(
+        "an image of Debian holds files of many owners, so building it needs root: run it by sudo, or take one that somebody else built \
+         by `diskproof images import`"
+    )]
+    ImageNeedsRoot,
     /// Building the image needs root.
     #[error(
         "there is no image in {} yet, and building it needs root (it holds files of many owners): run `sudo diskproof lab build` once; \
@@ -142,8 +148,7 @@ pub enum LabError {
     },
     /// Another run uses the guest.
     #[error(
-        "process {process} is at work in the lab {name}; two at once would share its processors and measure each other: let that end, \
-         or name another guest"
+        "process {process} is at work in the lab {name}; two at once would share its processors and measure each other: wait until it ends, or name another guest"
     )]
     Occupied {
         /// The lab.

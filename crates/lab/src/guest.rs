@@ -101,7 +101,7 @@ impl Lab {
                 });
             }
             ear(&StepEvent::Note(format!(
-                "the guest {} had ended; it starts anew, with its disks gone",
+                "the guest {} had ended; it starts anew, without its disks",
                 self.name
             )));
         }
@@ -209,7 +209,7 @@ impl Lab {
         let mut card = self.card()?;
         let at = self.position(&card, disk)?;
         let mut monitor = monitor(&self.guest)?;
-        plug::unplug(&mut monitor, disk)?;
+        plug::unplug(&mut monitor, disk, card.disks[at].spec.iothread)?;
         card.disks.remove(at);
         card.write(&self.guest)?;
         remove(&self.guest.disk(disk))
@@ -237,8 +237,9 @@ impl Lab {
     }
 
     fn lock(&self, ear: Ear<'_>) -> Result<crate::lock::Lock, LabError> {
-        let waiting =
-            || ear(&StepEvent::Note(format!("somebody else is busy with the lab {}; waiting", self.name)));
+        let waiting = || {
+            ear(&StepEvent::Note(format!("another diskproof is busy with the lab {}; waiting", self.name)))
+        };
         lock(&self.guest.lock(), waiting)
     }
 
@@ -347,7 +348,7 @@ impl Lab {
         if !saved.exists() {
             let _lock = lock(&crate::steps::with_end(&saved, ".lock"), || {
                 ear(&StepEvent::Note(
-                    "somebody else is booting such a guest; waiting for its saved state".to_owned(),
+                    "another diskproof is booting such a guest; waiting for its saved state".to_owned(),
                 ));
             })?;
             if !saved.exists() {

@@ -23,6 +23,7 @@ mod apt;
 mod boot;
 mod build;
 mod card;
+mod cloud;
 mod disk;
 mod error;
 mod forward;
@@ -49,6 +50,7 @@ mod workshop;
 
 pub use build::{Build, build};
 pub use card::Attached;
+pub use cloud::{DEBIANS, Debian, debian};
 pub use disk::{DiskSpec, SpecError, Throttle};
 pub use error::LabError;
 pub use guest::Lab;

@@ -6,8 +6,8 @@ use crate::prerequisite::need_space;
 use crate::qmp::{Monitor, QmpError};
 use crate::ssh::Door;
 use crate::steps::remove;
-use host::LocalRunner;
-use record::target::{Bus, DiskCache};
+use host::{Invocation, LocalRunner, Runner as _, Tool};
+use record::target::{Bus, DiskCache, ImageFormat};
 use record::volume::Limits;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -28,6 +28,11 @@ fn node(name: &str) -> String {
     format!("node-{name}")
 }
 
+/// The name in QEMU of the thread that serves the disk alone.
+fn thread(name: &str) -> String {
+    format!("thread-{name}")
+}
+
 fn refused(doing: String) -> impl FnOnce(QmpError) -> LabError {
     move |source| LabError::Monitor { doing, source }
 }
@@ -42,21 +47,54 @@ pub(crate) fn plug(
     remove(file)?;
     make_file(disk, file)?;
     let doing = || format!("attaching the disk {}", disk.name);
-    monitor.ask("blockdev-add", block_node(disk, file)).map_err(refused(doing()))?;
-    let added = monitor.ask("device_add", front(disk, slot)).map(|_| ());
-    let outcome =
-        added.map_err(refused(doing())).and_then(|()| limit(monitor, &disk.name, disk.bus, &disk.throttle));
+    let outcome = add(monitor, disk, slot, file)
+        .map_err(refused(doing()))
+        .and_then(|()| limit(monitor, &disk.name, disk.bus, &disk.throttle));
     if outcome.is_err() {
         // The first error is the one to report; these calls also fail if there is nothing to undo.
-        if unplug(monitor, &disk.name).is_err() {
-            let _ = monitor.ask("blockdev-del", json!({ "node-name": node(&disk.name) }));
+        if unplug(monitor, &disk.name, disk.iothread).is_err() {
+            let _ = release(monitor, &disk.name, disk.iothread);
         }
         let _ = remove(file);
     }
     outcome
 }
 
+fn add(monitor: &mut Monitor, disk: &DiskSpec, slot: Option<usize>, file: &Path) -> Result<(), QmpError> {
+    monitor.ask("blockdev-add", block_node(disk, file))?;
+    if disk.iothread {
+        monitor.ask("object-add", json!({ "qom-type": "iothread", "id": thread(&disk.name) }))?;
+    }
+    monitor.ask("device_add", front(disk, slot)).map(|_| ())
+}
+
 fn make_file(disk: &DiskSpec, path: &Path) -> Result<(), LabError> {
+    match disk.format {
+        ImageFormat::Raw => make_raw(disk, path),
+        ImageFormat::Qcow2 => make_qcow2(disk, path),
+    }
+}
+
+/// Makes an empty image, or one in which every block is written: qemu-img copies a raw file for that.
+fn make_qcow2(disk: &DiskSpec, path: &Path) -> Result<(), LabError> {
+    let img = Invocation::new(Tool::QemuImg).timeout(PATIENCE * 10);
+    if !disk.written {
+        let size = disk.size_bytes.to_string();
+        return run(img.args(["create", "-q", "-f", "qcow2"]).arg(path).arg(size));
+    }
+    let raw = path.with_extension("raw");
+    remove(&raw)?;
+    let made = make_raw(disk, &raw)
+        .and_then(|()| run(img.args(["convert", "-q", "-f", "raw", "-O", "qcow2"]).arg(&raw).arg(path)));
+    remove(&raw)?;
+    made
+}
+
+fn run(img: Invocation) -> Result<(), LabError> {
+    LocalRunner.run(&img).map(|_| ()).map_err(LabError::command("making the file of a disk"))
+}
+
+fn make_raw(disk: &DiskSpec, path: &Path) -> Result<(), LabError> {
     let mut file = File::create_new(path).map_err(LabError::file("make", path))?;
     if !disk.written {
         return file.set_len(disk.size_bytes).map_err(LabError::file("size", path));
@@ -90,8 +128,10 @@ fn block_node(disk: &DiskSpec, file: &Path) -> Value {
     };
     let cache = json!({ "direct": direct, "no-flush": no_flush });
     json!({
-        "driver": "raw", "node-name": node(&disk.name), "cache": cache, "discard": "unmap",
-        "file": { "driver": "file", "filename": file, "cache": cache, "discard": "unmap" },
+        "driver": disk.format.name(), "node-name": node(&disk.name), "cache": cache, "discard": "unmap",
+        "file": {
+            "driver": "file", "filename": file, "aio": disk.aio.name(), "cache": cache, "discard": "unmap",
+        },
     })
 }
 
@@ -116,6 +156,9 @@ fn front(disk: &DiskSpec, slot: Option<usize>) -> Value {
             device["driver"] = json!("scsi-hd");
             device["bus"] = json!("scsi.0");
         }
+    }
+    if disk.iothread {
+        device["iothread"] = json!(thread(&disk.name));
     }
     device
 }
@@ -158,15 +201,24 @@ fn asked(name: &str, bus: Bus, throttle: &Throttle) -> Value {
     all
 }
 
-/// Detaches a disk from the guest.
-pub(crate) fn unplug(monitor: &mut Monitor, name: &str) -> Result<(), LabError> {
+/// Detaches a disk from the guest. `iothread`: it has a thread of its own.
+pub(crate) fn unplug(monitor: &mut Monitor, name: &str, iothread: bool) -> Result<(), LabError> {
     let doing = || format!("detaching the disk {name}");
     let id = device(name);
     monitor.ask("device_del", json!({ "id": id })).map_err(refused(doing()))?;
     monitor
         .wait("DEVICE_DELETED", PATIENCE, |data| data["device"] == id.as_str())
         .map_err(refused(doing()))?;
-    monitor.ask("blockdev-del", json!({ "node-name": node(name) })).map(|_| ()).map_err(refused(doing()))
+    release(monitor, name, iothread).map_err(refused(doing()))
+}
+
+/// Removes the block node and the thread of a disk without a device.
+fn release(monitor: &mut Monitor, name: &str, iothread: bool) -> Result<(), QmpError> {
+    let node = monitor.ask("blockdev-del", json!({ "node-name": node(name) }));
+    if iothread {
+        monitor.ask("object-del", json!({ "id": thread(name) }))?;
+    }
+    node.map(|_| ())
 }
 
 /// Waits until all links exist in the guest.
@@ -223,6 +275,18 @@ mod tests {
         assert_eq!(of("writethrough"), ((false, false), "off".to_owned()));
         assert_eq!(of("directsync"), ((true, false), "off".to_owned()));
         assert_eq!(of("unsafe"), ((false, true), "on".to_owned()));
+    }
+
+    #[test]
+    fn format_submission_and_thread_reach_qemu() {
+        let disk: DiskSpec = "d:size=1g,format=qcow2,aio=io_uring,iothread=yes".parse().unwrap();
+        let node = block_node(&disk, Path::new("/x"));
+        assert_eq!((&node["driver"], &node["file"]["aio"]), (&"qcow2".into(), &"io_uring".into()));
+        assert_eq!(front(&disk, Some(0))["iothread"], "thread-d");
+        let disk: DiskSpec = "d:size=1g".parse().unwrap();
+        let node = block_node(&disk, Path::new("/x"));
+        assert_eq!((&node["driver"], &node["file"]["aio"]), (&"raw".into(), &"threads".into()));
+        assert!(front(&disk, Some(0)).get("iothread").is_none());
     }
 
     #[test]

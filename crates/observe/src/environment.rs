@@ -25,7 +25,7 @@ pub fn environment(roots: &Roots) -> Environment {
         clocksource: device("clocksource/clocksource0/current_clocksource"),
         virtualization: virtualization::detect(roots),
         memory_bytes: memory_bytes(roots),
-        boot_id: kernel("random/boot_id"),
+        boot_id: boot_id(roots),
         root: rustix::process::geteuid().is_root(),
         throttle: throttle(roots).map(str::to_owned),
         tools: std::collections::BTreeMap::new(),
@@ -33,6 +33,12 @@ pub fn environment(roots: &Roots) -> Environment {
         provision: Vec::new(),
         elsewhere: std::collections::BTreeMap::new(),
     }
+}
+
+/// Returns the kernel's boot id: it is another one after each boot, and on each machine.
+#[must_use]
+pub fn boot_id(roots: &Roots) -> Option<String> {
+    first_line(&roots.proc.join("sys/kernel/random/boot_id"))
 }
 
 /// Returns the architecture from uname: kernels before 6.1 have no /proc/sys/kernel/arch.

@@ -18,7 +18,7 @@ mod virtualization;
 mod watchdog;
 
 pub use counter::collector::{Collector, Subjects, monotonic_ns};
-pub use environment::environment;
+pub use environment::{boot_id, environment};
 pub use error::ReadError;
 pub use open_files::Exclusive;
 pub use record::roots::Roots;

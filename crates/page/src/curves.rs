@@ -30,12 +30,12 @@ fn of_kind(name: &str, kind: &'static str, trials: &CellTrials) -> Option<Figure
     let points = || lines.iter().flat_map(|(_, curve)| curve.iter());
     let (low, high) = extent(points().map(|point| point.1).filter(|us| *us > 0.0))?;
     let (_, last) = extent(points().map(|point| point.0))?;
-    let x = Scale::log((1.0, last.max(10.0)), (LEFT, RIGHT));
+    let x = across(last.max(10.0));
     let y = Scale::log((low, high), (BOTTOM, TOP)).round(5);
     let mut svg = Svg::new(RIGHT + 40.0, BOTTOM + axis::BELOW);
     let unit = report::unit(high, "us");
     let title = axis::title(&format!("{kind} latency"), unit.unit, &y);
-    axis::vertical(&mut svg, &y, (LEFT, RIGHT), 5, &title, |tick| axis::tick(tick / unit.factor));
+    axis::vertical(&mut svg, &y, x.range(), 5, &title, |tick| axis::tick(tick / unit.factor));
     percentiles(&mut svg, &x);
     let line =
         |(_, curve): &(u32, &Curve)| through(curve.iter().map(|(at, us)| (x.place(*at), y.place(*us))));
@@ -53,6 +53,14 @@ fn of_kind(name: &str, kind: &'static str, trials: &CellTrials) -> Option<Figure
     })
 }
 
+/// The scale of 1/(1-p), up to one of its places. There are four in each power of ten; so that each but the median stands at a whole
+/// pixel, which makes a page smaller, the picture may be some pixels narrower than its room.
+fn across(last: f64) -> Scale {
+    let places = (last.log10() * 4.0).round().max(1.0);
+    let right = LEFT + places * ((RIGHT - LEFT) / places).floor();
+    Scale::log((1.0, last), (LEFT, right))
+}
+
 /// The axis of percentiles, over 1/(1-p).
 fn percentiles(svg: &mut Svg, x: &Scale) {
     svg.marked("axis", &axis::scale_of(x));
@@ -64,7 +72,7 @@ fn percentiles(svg: &mut Svg, x: &Scale) {
     svg.texts("tick", Anchor::Middle, &texts);
     svg.text(
         "unit",
-        ((LEFT + RIGHT) / 2.0, BOTTOM + 29.0),
+        ((x.range().0 + x.range().1) / 2.0, BOTTOM + 29.0),
         Anchor::Middle,
         "percentile, over 1/(1-p), log scale",
     );

@@ -22,7 +22,7 @@ pub(crate) fn block(block: &Block) -> Markup {
         Block::Table(table) => self::table(table),
         Block::Caveats(caveats) => html! { ul class="caveats" { @for one in caveats { (caveat(one)) } } },
         Block::Notes(notes) => html! {
-            h2 { "What they rest on" }
+            h2 { "What the figures rest on" }
             ul class="notes" { @for note in notes { li { (one_line(note)) } } }
         },
     }

@@ -90,22 +90,39 @@ pub(crate) fn folded(summary: &str, numbers: &Numbers) -> Markup {
     }
 }
 
+/// The columns whose texts the style sheet can align without a class of each entry.
+const STYLED: usize = 12;
+
 /// The table. Its rows and entries have no end tags, which HTML doesn't need: numbers are the largest part of a page.
 pub(crate) fn table(numbers: &Numbers) -> Markup {
+    let texts: Vec<bool> = (0..numbers.columns.len()).map(|column| is_of_texts(numbers, column)).collect();
+    let names = texts.iter().zip(1..).filter(|(is, _)| **is).map(|(_, column)| format!(" t{column}"));
+    let class = format!("numbers{}", names.collect::<String>());
     html! {
-        table class="numbers" {
+        table class=(class) {
             thead; tr; @for title in &numbers.columns { th; (printable(title)) }
-            tbody; @for row in &numbers.rows { tr; @for entry in row { (self::entry(entry)) } }
+            tbody; @for row in &numbers.rows { tr; @for (entry, styled) in row.iter().zip(&texts) { (self::entry(entry, *styled)) } }
         }
     }
 }
 
-fn entry(entry: &Entry) -> Markup {
+/// Whether a column has only texts, so that the style sheet can align it as a whole.
+fn is_of_texts(numbers: &Numbers, column: usize) -> bool {
+    let is_text = |entry: &Entry| matches!(entry, Entry::Text(_) | Entry::Numbers(_));
+    column < STYLED && numbers.rows.iter().all(|row| row.get(column).is_some_and(is_text))
+}
+
+/// An entry; `styled`: its column is aligned as one of texts.
+fn entry(entry: &Entry, styled: bool) -> Markup {
+    let text = |text: &str| match styled {
+        true => html! { td; (text) },
+        false => html! { td class="t"; (text) },
+    };
     match entry {
-        Entry::Text(text) => html! { td class="t"; (printable(text)) },
+        Entry::Text(shown) => text(&printable(shown)),
         Entry::Number(value) => html! { td; (plain(*value)) },
         Entry::Numbers(values) => {
-            html! { td class="t"; (values.iter().map(|value| plain(*value)).collect::<Vec<_>>().join(", ")) }
+            text(&values.iter().map(|value| plain(*value)).collect::<Vec<_>>().join(", "))
         }
         Entry::Unknown => html! { td; "?" },
     }

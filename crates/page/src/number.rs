@@ -14,9 +14,24 @@ pub(crate) fn plain(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// A value with the four significant digits that the ends of a course get: no picture shows more.
+pub(crate) fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let unit = 10_f64.powf(value.abs().log10().floor() - 3.0);
+    (value / unit).round() * unit
+}
+
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::{plain, rounded};
+
+    #[test]
+    fn four_digits_of_a_course() {
+        let shown = [0.0, 1.0, 1073.15, 203.160_748, 0.951_852, 48_765.0, 9999.9].map(rounded).map(plain);
+        assert_eq!(shown, ["0", "1", "1073", "203.2", "0.9519", "48770", "10000"]);
+    }
 
     #[test]
     fn six_digits_are_enough_and_none_is_lost_before_the_point() {

@@ -2,15 +2,16 @@
 //! one axis.
 
 use crate::axis;
-use crate::envelope::{Bin, envelope, path};
+use crate::envelope::{Bands, Bin, envelope};
 use crate::figure::{Entry, Figure, Numbers};
-use crate::number::plain;
+use crate::number::{plain, rounded};
 use crate::scale::{Scale, extent};
 use crate::svg::{Anchor, Svg, number, width};
 use crate::tracks::{self, Drawn, Line};
 use crate::trials::{CellTrials, Piece, Round};
 use record::finding::Finding;
 use record::judged::{CellView, Metric};
+use record::latency::LEAST_FOR_P99;
 use std::fmt::Write as _;
 
 /// The place of the tracks, in pixels.
@@ -115,18 +116,19 @@ fn panels(trials: &CellTrials) -> Option<Panels<'_>> {
 /// The rounds' numbers, their ramps, and a mark on each failed trial.
 fn heads(svg: &mut Svg, panels: &Panels<'_>, findings: &[&Finding], bottom: f64) {
     let every = usize::try_from(60 / panels.width.max(1)).unwrap_or(0) + 1;
-    let (mut ramps, mut ticks) = (String::new(), Vec::new());
+    let (mut ramps, mut ticks, mut marks) = (String::new(), Vec::new(), Vec::new());
+    let tall = bottom - ABOVE - 4.0;
     let time = |left: f64| Scale::linear(panels.time, (left, left + f64::from(panels.inner())));
     for (place, round) in panels.rounds.iter().enumerate() {
         let left = panels.left(place);
         let scale = time(left);
-        let tall = bottom - ABOVE - 4.0;
         if round.course.begin() < 0.0 {
             let from = scale.place(round.course.begin());
-            boxed(&mut ramps, from, scale.place(0.0) - from, tall);
+            let [left, middle, wide] = [from, bottom - tall / 2.0, scale.place(0.0) - from].map(number);
+            let _ = write!(ramps, "M{left} {middle}h{wide}");
         }
         let middle = left + f64::from(panels.inner()) / 2.0;
-        mark(svg, panels, round, findings, middle);
+        marks.extend(mark(svg, panels, round, findings, middle));
         if place.is_multiple_of(every) {
             let text = if panels.width >= 60 {
                 format!("round {}", round.round + 1)
@@ -136,9 +138,10 @@ fn heads(svg: &mut Svg, panels: &Panels<'_>, findings: &[&Finding], bottom: f64)
             ticks.push(((middle, ABOVE - 20.0), text));
         }
     }
+    svg.texts("mark", Anchor::Middle, &marks);
     svg.texts("tick", Anchor::Middle, &ticks);
     frames(svg, panels, bottom);
-    svg.path("ramp", &ramps);
+    svg.thick("ramp", tall, &ramps);
 }
 
 /// Lines above and below each panel. All panels are equally wide, so two dashed lines are enough.
@@ -148,25 +151,26 @@ fn frames(svg: &mut Svg, panels: &Panels<'_>, bottom: f64) {
     svg.dashed("panel", (panels.inner(), panels.gap), &(line(ABOVE + 4.0) + &line(bottom)));
 }
 
-/// Adds a rectangle below the numbers of the rounds to the data of a path.
-fn boxed(data: &mut String, left: f64, wide: f64, tall: f64) {
-    let [left, wide, tall] = [left, wide, tall].map(number);
-    let _ = write!(data, "M{left} {}h{wide}v{tall}h-{wide}z", number(ABOVE + 4.0));
-}
-
-/// The letters of the findings that a round shows, or a word if it failed.
-fn mark(svg: &mut Svg, panels: &Panels<'_>, round: &Round, findings: &[&Finding], middle: f64) {
-    let (text, said) = match &round.failed {
-        Some(why) => ("failed".to_owned(), format!("round {} failed: {why}", round.round + 1)),
-        None => (letters(round, findings), format!("findings of round {}", round.round + 1)),
+/// The letters of the findings that a round shows, with their place. A round that failed has a word instead, and a reader who points at
+/// it sees why.
+fn mark(
+    svg: &mut Svg,
+    panels: &Panels<'_>,
+    round: &Round,
+    findings: &[&Finding],
+    middle: f64,
+) -> Option<((f64, f64), String)> {
+    let place = (middle, ABOVE - 5.0);
+    // In a narrow panel a letter has no room for others beside it.
+    let short = |text: String| if width(&text) <= f64::from(panels.width) { text } else { "+".to_owned() };
+    let Some(why) = &round.failed else {
+        let letters = letters(round, findings);
+        return (!letters.is_empty()).then(|| (place, short(letters)));
     };
-    if !text.is_empty() {
-        // In a narrow panel a letter has no room for others beside it.
-        let short = if width(&text) <= f64::from(panels.width) { text } else { "+".to_owned() };
-        svg.group("finding", &said);
-        svg.text("mark", (middle, ABOVE - 5.0), Anchor::Middle, &short);
-        svg.end();
-    }
+    svg.group("finding", &format!("round {} failed: {why}", round.round + 1));
+    svg.text("mark", place, Anchor::Middle, &short("failed".to_owned()));
+    svg.end();
+    None
 }
 
 fn letters(round: &Round, findings: &[&Finding]) -> String {
@@ -231,13 +235,13 @@ fn track(svg: &mut Svg, panels: &Panels<'_>, track: &Drawn, top: f64) {
     let scale = Scale::linear((0.0, highest), (top + TRACK, top)).round(2);
     axis_of(svg, panels, &scale, track.title, track.unit, top);
     for (line, class) in lines.iter().zip(["track", "track second"]) {
-        let mut data = String::new();
+        let mut bands = Bands::default();
         for (place, bins) in line.iter().enumerate() {
             #[expect(clippy::cast_possible_truncation, reason = "a place in a picture")]
             let left = panels.left(place) as i32;
-            data.push_str(&path(bins, left, panels.bin(), &scale));
+            bands.add(bins, left, panels.bin(), &scale);
         }
-        svg.path(class, &data);
+        svg.path(class, bands.data());
     }
 }
 
@@ -255,9 +259,14 @@ fn sentence(panels: &Panels<'_>, judged: Option<(&str, &Metric)>, findings: bool
     };
     let marks =
         if findings { " Letters above a panel are findings that the trial shows, listed below." } else { "" };
+    let few = if tracks::have_latencies(panels.rounds) {
+        format!(" A step in which fewer than {LEAST_FOR_P99} I/Os completed has no p99.")
+    } else {
+        String::new()
+    };
     format!(
         "Each panel is one trial of {} s; shaded: the ramp, which doesn't count.{band} Tracks are thinned: the lowest and the \
-         highest rate in each {} s; a gap means that a counter is missing, or that no I/O completed.{marks}{left_out}",
+         highest value of the steps in each {} s; a gap means that a counter is missing, or that no I/O completed.{few}{marks}{left_out}",
         plain((end * 100.0).round() / 100.0),
         plain((bin * 100.0).round() / 100.0)
     )
@@ -271,10 +280,10 @@ fn numbers(
     findings: &[&Finding],
     shown: &[&Drawn],
 ) -> Numbers {
-    let lines: Vec<(&str, Line)> = shown.iter().flat_map(|track| track.lines.iter().copied()).collect();
+    let lines: Vec<Column> = shown.iter().flat_map(|track| columns_of(track, panels.rounds)).collect();
     let mut columns = vec!["round".to_owned()];
     columns.extend(judged.map(|(name, metric)| format!("{name} ({})", metric.unit)));
-    columns.extend(lines.iter().flat_map(|(name, _)| [format!("{name}: lowest"), "highest".to_owned()]));
+    columns.extend(lines.iter().flat_map(|one| [format!("{}: lowest", one.name), "highest".to_owned()]));
     let marked = findings.iter().any(|finding| !finding.rounds.is_empty());
     columns.extend(marked.then(|| "findings".to_owned()));
     let row = |round: &Round| {
@@ -283,14 +292,35 @@ fn numbers(
             Some(_) => Entry::from("failed"),
             None => value_of(cell, metric, round).into(),
         }));
-        row.extend(lines.iter().flat_map(|(_, line)| ends(line(&round.course))));
+        row.extend(lines.iter().flat_map(|one| ends((one.line)(&round.course), one.factor)));
         row.extend(marked.then(|| Entry::Text(letters(round, findings))));
         row
     };
     Numbers { columns, rows: panels.rounds.iter().map(row).collect() }
 }
 
-fn ends(pieces: &[Piece]) -> [Entry; 2] {
+/// What the table says of a line of a track: its name, and the unit of its values as a factor.
+struct Column {
+    name: String,
+    line: Line,
+    factor: f64,
+}
+
+/// The lines of a track. Bytes have the unit that suits the highest rate: with all its digits it would be long.
+fn columns_of(track: &Drawn, rounds: &[Round]) -> Vec<Column> {
+    let pieces = |line: Line| rounds.iter().flat_map(move |round| line(&round.course));
+    let rates = track.lines.iter().flat_map(|(_, line)| pieces(*line)).filter_map(|piece| piece.rate);
+    let highest = extent(rates).map_or(0.0, |ends| ends.1);
+    let of_bytes = (track.unit == "B/s").then(|| report::unit(highest, track.unit));
+    let column = |(name, line): &(&str, Line)| match &of_bytes {
+        Some(shown) => Column { name: format!("{name} ({})", shown.unit), line: *line, factor: shown.factor },
+        None => Column { name: (*name).to_owned(), line: *line, factor: 1.0 },
+    };
+    track.lines.iter().map(column).collect()
+}
+
+fn ends(pieces: &[Piece], factor: f64) -> [Entry; 2] {
     let found = extent(pieces.iter().filter_map(|piece| piece.rate));
-    [found.map(|ends| ends.0).into(), found.map(|ends| ends.1).into()]
+    let entry = |end: Option<f64>| Entry::from(end.map(|rate| rounded(rate / factor)));
+    [entry(found.map(|ends| ends.0)), entry(found.map(|ends| ends.1))]
 }

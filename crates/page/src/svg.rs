@@ -15,11 +15,12 @@ pub(crate) enum Anchor {
 }
 
 impl Anchor {
-    fn attribute(self) -> &'static str {
+    /// Its class beside others: the style sheet is shorter than an attribute of each text.
+    fn class(self) -> &'static str {
         match self {
             Self::Start => "",
-            Self::Middle => r#" text-anchor="middle""#,
-            Self::End => r#" text-anchor="end""#,
+            Self::Middle => " m",
+            Self::End => " e",
         }
     }
 }
@@ -73,6 +74,14 @@ impl Svg {
         let _ = write!(self.out, r#"<path class="{class}" stroke-dasharray="{dash} {gap}" d="{data}"/>"#);
     }
 
+    /// A path with lines of this width, in pixels; nothing if it is empty.
+    pub(crate) fn thick(&mut self, class: &str, width: f64, data: &str) {
+        if !data.is_empty() {
+            let width = number(width);
+            let _ = write!(self.out, r#"<path class="{class}" stroke-width="{width}" d="{data}"/>"#);
+        }
+    }
+
     /// A line through points; nothing without two points.
     pub(crate) fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
         self.path(class, &through(points.iter().copied()));
@@ -91,8 +100,8 @@ impl Svg {
     /// A text, which may come from outside.
     pub(crate) fn text(&mut self, class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) {
         let [x, y] = [x, y].map(number);
-        let anchor = anchor.attribute();
-        let _ = write!(self.out, r#"<text class="{class}" x="{x}" y="{y}"{anchor}>{}</text>"#, escaped(text));
+        let anchor = anchor.class();
+        let _ = write!(self.out, r#"<text class="{class}{anchor}" x="{x}" y="{y}">{}</text>"#, escaped(text));
     }
 
     /// Texts of one kind; nothing without one.
@@ -100,7 +109,7 @@ impl Svg {
         if all.is_empty() {
             return;
         }
-        let _ = write!(self.out, r#"<g class="{class}"{}>"#, anchor.attribute());
+        let _ = write!(self.out, r#"<g class="{class}{}">"#, anchor.class());
         for ((x, y), text) in all {
             let [x, y] = [*x, *y].map(number);
             let _ = write!(self.out, r#"<text x="{x}" y="{y}">{}</text>"#, escaped(text));

@@ -11,7 +11,7 @@ use record::judged::{
     Answer, CellView, ComparisonView, ContrastView, ExpectationView, Found, Interval, Metric, NodeView,
     RUN_FORMAT, RatioView, Relation, RunView, SearchView, Status, SweepView, TrialCount, TriedView,
 };
-use record::latency::LatencyHistogram;
+use record::latency::{LatencyHistogram, LatencySteps};
 use record::plan::{Bound, Measure, Prices};
 use record::topology::{BlockKind, BlockNode};
 use record::trial::{EngineOutput, Outcome, Series, Totals, TrialRecord, Window};
@@ -104,6 +104,8 @@ fn trial(at: u32, round: u32, base: f64) -> TrialRecord {
         write_ios: vec![0; 40],
         trim_ios: vec![0; 40],
         bytes: (0..40).map(|step| 4096 * (10 + (step * 3 + u64::from(round)) % 4)).collect(),
+        read_latency: Some(latency()),
+        write_latency: None,
     });
     engine.argv = vec!["diskproof".to_owned(), "engine-native".to_owned(), "/a b".to_owned()];
     engine.input = "[job0]\nrw=randread\n".to_owned();
@@ -120,6 +122,17 @@ fn trial(at: u32, round: u32, base: f64) -> TrialRecord {
     }];
     trial.evidence.samples = (990..=1041_u64).map(sample).collect();
     trial
+}
+
+/// Latencies in steps of half a second: the third one has a stall, in the fourth too few I/Os complete for a p99, in the fifth none.
+fn latency() -> LatencySteps {
+    let us = |list: [u64; 8]| list.map(|us| Some(us * 1000).filter(|ns| *ns > 0)).to_vec();
+    LatencySteps {
+        step_ns: S / 2,
+        p50_ns: us([1000, 1000, 1000, 1000, 0, 1000, 1000, 1000]),
+        p99_ns: us([2000, 2000, 90_000, 0, 0, 2000, 2000, 2000]),
+        max_ns: us([2000, 2000, 99_000, 2000, 0, 2000, 2000, 2000]),
+    }
 }
 
 fn sample(tenth: u64) -> Sample {

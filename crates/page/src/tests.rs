@@ -2,7 +2,7 @@
 //! names are.
 
 use crate::frame::digest;
-use crate::svg::width;
+use crate::svg::{Anchor, width};
 use crate::testing::{Made, ROUNDS, made};
 use record::judged::{Metric, RunView};
 use roxmltree::{Document, Node, ParsingOptions};
@@ -79,7 +79,7 @@ pub(crate) fn rows(figure: Node<'_, '_>) -> Vec<Vec<String>> {
 }
 
 pub(crate) fn close(shown: &str, value: f64) -> bool {
-    let shown: f64 = shown.parse().unwrap_or_else(|_| panic!("{shown} is no number"));
+    let shown: f64 = shown.parse().unwrap_or_else(|_| panic!("{shown} is not a number"));
     (shown - value).abs() <= 1e-5 * value.abs()
 }
 
@@ -204,6 +204,19 @@ fn ties_have_a_word_and_a_bracket() {
     assert_eq!(classed(plot, "bracket").count(), 3, "a line and an end at each of the two cells");
 }
 
+/// The side of its place on which a text stands, by its class or that of its group.
+pub(crate) fn anchor(said: Node<'_, '_>) -> Anchor {
+    let is = |class: &str| {
+        said.ancestors()
+            .any(|node| node.attribute("class").unwrap_or_default().split(' ').any(|c| c == class))
+    };
+    match (is("m"), is("e")) {
+        (true, _) => Anchor::Middle,
+        (_, true) => Anchor::End,
+        _ => Anchor::Start,
+    }
+}
+
 #[test]
 fn no_text_of_a_picture_is_cut_at_its_edge() {
     let page = xml(&made("randread").html());
@@ -214,11 +227,10 @@ fn no_text_of_a_picture_is_cut_at_its_edge() {
         for said in elements(picture, "text") {
             let (words, x) = (text(said), number(said, "x"));
             let wide = width(&words);
-            let anchor = said.ancestors().find_map(|node| node.attribute("text-anchor"));
-            let (from, to) = match anchor {
-                None => (x, x + wide),
-                Some("middle") => (x - wide / 2.0, x + wide / 2.0),
-                Some(_) => (x - wide, x),
+            let (from, to) = match anchor(said) {
+                Anchor::Start => (x, x + wide),
+                Anchor::Middle => (x - wide / 2.0, x + wide / 2.0),
+                Anchor::End => (x - wide, x),
             };
             // Ticks are set in a smaller type than `width` knows.
             let slack = wide * 0.2;
@@ -321,21 +333,30 @@ fn rounds_stand_in_their_order_and_a_failed_one_is_marked() {
         assert!(close(&row[1], *value), "{row:?}");
     }
     assert_eq!(all[ROUNDS as usize][1], "failed");
-    let marks: Vec<String> = classed(rounds, "finding").map(text).collect();
-    assert_eq!(marks.len(), 2, "the second round has a finding, and the last one failed: {marks:?}");
-    assert!(
-        marks[0].contains("round 2") && marks[0].ends_with('a') && marks[1].contains("no space"),
-        "{marks:?}"
-    );
+    let failed: Vec<String> = classed(rounds, "finding").map(text).collect();
+    assert!(failed.len() == 1 && failed[0].contains("no space"), "{failed:?}");
+    let place = |said: &str| {
+        let mut all = elements(rounds, "text").filter(|node| text(*node) == said);
+        let place = number(all.next().unwrap(), "x");
+        assert!(all.next().is_none(), "{said} stands twice");
+        place
+    };
+    assert_eq!(place("a"), place("round 2"), "the second round has a finding");
+    assert_eq!(place("failed"), place("round 5"), "the last one failed");
     assert_eq!(all[1].last().map(String::as_str), Some("a"));
     let parts = |class| -> Vec<usize> {
-        classed(rounds, class).map(|path| path.attribute("d").unwrap().matches('M').count()).collect()
+        classed(rounds, class).map(|path| path.attribute("d").unwrap().matches(['M', 'm']).count()).collect()
     };
     assert_eq!(parts("ramp"), [ROUNDS as usize], "the second before each measured time");
-    assert_eq!(parts("track"), [ROUNDS as usize; 6], "six lines, each with a part for each measured trial");
+    let once = ROUNDS as usize;
+    let both = [once, 2 * once, 2 * once, once, once, once, once, once];
+    assert_eq!(parts("track"), both, "a part for each measured trial; p50 and p99 have a gap in each");
     // 11 I/Os in each tenth of a second wait 2 ms each; of 11 pages, the load is charged with 10.
-    assert!(close(&all[0][4], 2000.0) && close(&all[0][5], 2000.0), "{:?}", all[0]);
-    assert!(close(&all[0][10], 40_960.0) && close(&all[0][11], 40_960.0), "{:?}", all[0]);
+    assert!(close(&all[0][8], 2000.0) && close(&all[0][9], 2000.0), "{:?}", all[0]);
+    assert!(close(&all[0][14], 40.96) && close(&all[0][15], 40.96), "{:?}", all[0]);
+    // The reads of the third half-second stall.
+    assert!(close(&all[1][4], 1000.0) && close(&all[1][5], 1000.0), "p50 {:?}", all[1]);
+    assert!(close(&all[1][6], 2000.0) && close(&all[1][7], 90_000.0), "p99 {:?}", all[1]);
 }
 
 #[test]
@@ -357,9 +378,9 @@ fn names_stay_text_everywhere() {
         "width",
         "height",
         "viewBox",
-        "text-anchor",
         "points",
         "stroke-dasharray",
+        "stroke-width",
         "d",
     ];
     for node in tree.descendants().filter(Node::is_element) {
@@ -425,7 +446,7 @@ fn the_first_screen_has_the_question_the_answer_the_picture_and_what_to_know() {
         "<h2>Expectations",
         "<h2>Measured",
         "Cell by cell",
-        "What they rest on",
+        "What the figures rest on",
         "The experiment file",
     ]
     .iter()

@@ -12,12 +12,28 @@ pub(crate) struct Drawn {
     pub(crate) lines: &'static [(&'static str, Line)],
 }
 
-/// All tracks, from top to bottom. A trial has no histogram of each step, so its latencies over time are those of the devices' counters.
-static TRACKS: [Drawn; 5] = [
+/// All tracks, from top to bottom. Percentiles of reads and of writes can't be merged, so each have a track.
+static TRACKS: [Drawn; 7] = [
     Drawn {
         title: "I/Os per second of the load",
         unit: "1/s",
         lines: &[("I/Os per second", |course| &course.iops)],
+    },
+    Drawn {
+        title: "latency of reads: p50 (solid), p99 (dashed)",
+        unit: "us",
+        lines: &[
+            ("p50 of reads (us)", |course| &course.reads.p50),
+            ("p99 of reads (us)", |course| &course.reads.p99),
+        ],
+    },
+    Drawn {
+        title: "latency of writes: p50 (solid), p99 (dashed)",
+        unit: "us",
+        lines: &[
+            ("p50 of writes (us)", |course| &course.writes.p50),
+            ("p99 of writes (us)", |course| &course.writes.p99),
+        ],
     },
     Drawn {
         title: "mean time of an I/O at the devices directly below the load",
@@ -49,6 +65,11 @@ pub(crate) fn time(rounds: &[Round]) -> (f64, f64) {
     let begin = rounds.iter().map(|round| round.course.begin()).fold(0.0, f64::min);
     let end = rounds.iter().map(|round| round.course.seconds).fold(0.0, f64::max);
     if end > begin { (begin, end) } else { (0.0, 1.0) }
+}
+
+/// Whether a round has latencies over time.
+pub(crate) fn have_latencies(rounds: &[Round]) -> bool {
+    rounds.iter().any(|round| !round.course.reads.p50.is_empty() || !round.course.writes.p50.is_empty())
 }
 
 /// The tracks of which something is known in these rounds. Some devices count no time: theirs is 0 throughout and isn't known.

@@ -1,10 +1,14 @@
-//! Parses Bonnie++'s lines of results: comma-separated, format 1.96 to 1.98. `+++++` marks a test that ended too quickly to be
+//! Parses Bonnie++'s lines of results: comma-separated, format 1.96 to 1.98, and that of Bonnie++ 1.00 to 1.03. `+++++` marks a test that ended too quickly to be
 //! measured, an empty field one that didn't run.
 
 use crate::bonnie::{BonnieAsk, Figure};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
+
+mod before_1_9;
+
+pub use before_1_9::{VERSION as VERSION_BEFORE_1_9, is_before_1_9};
 
 /// Factors to convert a field's number.
 const KIB: f64 = 1024.0;
@@ -62,10 +66,10 @@ impl fmt::Display for CsvError {
             Self::Format { format, fields } => {
                 write!(
                     f,
-                    "its results are in format {format:?} with {fields} fields; known are 1.96, 1.97 and 1.98"
+                    "its results are in format {format:?} with {fields} fields; known are 1.96, 1.97, 1.98, and the 27 fields of Bonnie++ 1.03"
                 )
             }
-            Self::NoFigure { name, field } => write!(f, "{name}: {field:?} is no figure"),
+            Self::NoFigure { name, field } => write!(f, "{name}: {field:?} is not a figure"),
             Self::Empty => f.write_str("its results hold no figure"),
         }
     }
@@ -76,7 +80,7 @@ impl Error for CsvError {}
 /// One line of results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
-    /// Version of Bonnie++.
+    /// Version of Bonnie++; [`VERSION_BEFORE_1_9`] for a line that doesn't tell it.
     pub version: String,
     /// Name of the machine, or what `-m` said.
     pub machine: String,
@@ -101,6 +105,9 @@ pub fn read(text: &str) -> Result<(String, BTreeMap<String, Figure>), CsvError> 
 /// # Errors
 /// It is in an unknown format, or without figures.
 pub fn read_line(line: &str) -> Result<Results, CsvError> {
+    if is_before_1_9(line) {
+        return results(&before_1_9::as_newer(line));
+    }
     let mut fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let format = fields[0];
     if format == "1.96" && fields.len() > SEEKERS[0] {
@@ -109,8 +116,12 @@ pub fn read_line(line: &str) -> Result<Results, CsvError> {
     if !matches!(format, "1.96" | "1.97" | "1.98") || fields.len() < FIELDS {
         return Err(CsvError::Format { format: format.to_owned(), fields: line.split(',').count() });
     }
-    let figures = figures(&fields)?;
-    Ok(Results { version: fields[1].to_owned(), machine: fields[2].to_owned(), ask: asked(&fields), figures })
+    results(&fields)
+}
+
+fn results(fields: &[&str]) -> Result<Results, CsvError> {
+    let figures = figures(fields)?;
+    Ok(Results { version: fields[1].to_owned(), machine: fields[2].to_owned(), ask: asked(fields), figures })
 }
 
 /// The options that a line tells.
@@ -199,7 +210,7 @@ fn microseconds(field: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{read, read_line};
+    use super::{VERSION_BEFORE_1_9, is_before_1_9, read, read_line};
     use crate::bonnie::Figure;
     use crate::metric::{MetricOf, info};
 
@@ -242,6 +253,52 @@ mod tests {
         assert!(read("Writing a byte at a time...done\n").unwrap_err().to_string().contains("no line"));
         assert!(read(&QUICK.replacen("1.98", "1.95", 1)).unwrap_err().to_string().contains("\"1.95\""));
         assert!(read(&QUICK.replace(",2023,", ",nonsense,")).unwrap_err().to_string().contains("seq_create"));
+    }
+
+    #[test]
+    fn bonnie_1_03_has_27_fields_and_no_version() {
+        let line = "box,6G:32k,,,97000,22,41000,9,,,120500,11,310.5,1,16:100000:16/64,2100,12,+++++,+++,5200,14,2200,13,+++++,+++,1900,8";
+        assert!(is_before_1_9(line));
+        let found = read_line(line).unwrap();
+        assert_eq!((found.version.as_str(), found.machine.as_str()), (VERSION_BEFORE_1_9, "box"));
+        assert_eq!((found.ask.size_bytes, found.ask.chunk_bytes), (6 << 30, 32 << 10));
+        let (files, max, min) = (found.ask.files, found.ask.max_bytes, found.ask.min_bytes);
+        assert_eq!((files, max, min, found.ask.directories), (16 << 10, 100_000, 16, 64));
+        assert!(!found.ask.per_character && !found.figures.contains_key("char_output_bw"));
+        assert_eq!(found.figures["block_output_bw"], Figure::Value(97_000.0 * 1024.0));
+        assert_eq!(found.figures["block_output_cpu"], Figure::Value(0.22));
+        assert_eq!(
+            (found.figures["seeks"], found.figures["seeks_cpu"]),
+            (Figure::Value(310.5), Figure::Value(0.01))
+        );
+        assert_eq!(
+            (found.figures["seq_create"], found.figures["seq_stat"]),
+            (Figure::Value(2100.0), Figure::TooFast)
+        );
+        assert_eq!(
+            (found.figures["random_delete"], found.figures["random_delete_cpu"]),
+            (Figure::Value(1900.0), Figure::Value(0.08))
+        );
+        assert!(found.figures.keys().all(|name| !name.ends_with("_lat_max")), "it reports no latencies");
+    }
+
+    #[test]
+    fn other_lines_of_27_fields_are_not_taken_for_results() {
+        let line =
+            |size: &str, files: &str| format!("a,{size}{}{files}{}", ",1".repeat(12) + ",", ",2".repeat(12));
+        assert!(is_before_1_9(&line("3G", "16")) && is_before_1_9(&line("3G", "")));
+        for (size, files) in
+            [("3", "16"), ("G", "16"), ("3G:", "16"), ("3G", "x"), ("3G", "16:"), ("size", "files")]
+        {
+            assert!(!is_before_1_9(&line(size, files)), "{size} {files}");
+        }
+        assert!(!is_before_1_9(&format!("{},", line("3G", "16"))), "28 fields");
+        assert!(
+            read_line(&line("3G", "16").replacen(",1,", ",fast,", 1))
+                .unwrap_err()
+                .to_string()
+                .contains("char_output_bw")
+        );
     }
 
     #[test]

@@ -217,6 +217,11 @@ pub enum Stopped {
         /// Number of files.
         files: u64,
     },
+    /// Its blocks were given to a queue, and not all their trials are stored yet.
+    Queued {
+        /// Number of blocks of the run.
+        blocks: u64,
+    },
     /// The process died without ending the run, and nobody has resumed it yet.
     Unfinished,
 }

@@ -133,6 +133,10 @@ pub enum Claim {
     ClockStepped,
     /// The user skipped the cell while the run went on, so it has fewer trials than planned.
     Skipped,
+    /// The Slurm job of a block didn't have its node to itself.
+    SharedNode,
+    /// Machines that differ did the blocks of a queued run.
+    MachinesDiffer,
 }
 
 /// How much a finding matters.

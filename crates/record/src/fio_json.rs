@@ -2,8 +2,12 @@
 //! and huge numbers, missing fields. A missing value is `None`.
 
 use crate::latency::{Latencies, LatencyHistogram};
+use needed::Needed;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+mod needed;
 
 /// The most lines of text that are kept besides the documents.
 const MAX_MESSAGES: usize = 1000;
@@ -97,18 +101,18 @@ pub struct JobDirection {
 /// Reads fio's whole output.
 #[must_use]
 pub fn read(text: &str) -> Reading {
-    let text = &without_bare_nan(text);
+    let text = without_bare_nan(text);
     let mut reading = Reading::default();
-    let mut rest = text.as_str();
+    let mut rest = text.as_ref();
     let mut attempts = 0;
     while let Some(start) = next_start(rest) {
         attempts += 1;
         if attempts > MAX_ATTEMPTS {
             break;
         }
-        let mut values = serde_json::Deserializer::from_str(&rest[start..]).into_iter::<Value>();
+        let mut values = serde_json::Deserializer::from_str(&rest[start..]).into_iter::<Needed>();
         match values.next() {
-            Some(Ok(Value::Object(object))) if looks_like_fio(&object) => {
+            Some(Ok(Needed(Value::Object(object)))) if looks_like_fio(&object) => {
                 reading.add_messages(&rest[..start]);
                 reading.documents += 1;
                 reading.report = Some(report(&object));
@@ -151,8 +155,13 @@ fn looks_like_fio(object: &Map<String, Value>) -> bool {
 }
 
 /// Replaces `nan`, `-nan` and `inf`, which C prints and JSON doesn't allow, by `null`; not in strings.
-fn without_bare_nan(text: &str) -> String {
+fn without_bare_nan(text: &str) -> Cow<'_, str> {
     const WORDS: [&str; 5] = ["-nan", "nan", "-inf", "inf", "+inf"];
+    // Values of most documents end in a digit, a quotation mark or a bracket.
+    let may_be_one = |line: &str| line.trim_end().trim_end_matches(',').ends_with(['n', 'N', 'f', 'F']);
+    if !text.lines().any(may_be_one) {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let value_at = line.rfind(" : ").map(|at| at + 3);
@@ -166,7 +175,7 @@ fn without_bare_nan(text: &str) -> String {
             _ => out.push_str(line),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 fn report(object: &Map<String, Value>) -> Report {

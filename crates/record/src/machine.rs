@@ -93,7 +93,7 @@ impl TryFrom<String> for Mac {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is no hardware address"))
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a hardware address"))
     }
 }
 
@@ -196,6 +196,9 @@ pub struct JournalSeen {
     pub run: String,
     /// For how long it has not changed, in seconds.
     pub unchanged_seconds: Option<u64>,
+    /// In how many seconds its time budget is spent; negative: it was spent so long ago. `None`: it has none, or says none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_in_seconds: Option<i64>,
 }
 
 /// A guest, as libvirt shows it.

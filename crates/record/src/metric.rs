@@ -9,9 +9,12 @@ use crate::trial::{EngineOutput, GeneratorCost, Phase, Totals, TrialRecord};
 use crate::workload::{Ask, Workload};
 use std::collections::BTreeMap;
 
+mod job;
 mod registry;
 
-pub use registry::{Known, METRICS, MetricInfo, MetricOf, Resolution, Side, info};
+pub use registry::{
+    JOB_SECONDS, Known, METRICS, MONEY, MetricInfo, MetricOf, PRICE_PER_JOB, Resolution, Side, info,
+};
 
 /// Percentiles by the suffix of their metric. A percentile is only given when at least one I/O lies beyond it.
 const PERCENTILES: [(&str, f64); 3] = [("p50", 0.50), ("p99", 0.99), ("p999", 0.999)];
@@ -129,6 +132,21 @@ impl Formula {
 }
 
 impl Plan {
+    /// Returns all metrics of a trial of a cell: its own ([`TrialRecord::metrics`]), and where the work ends by itself the time and the
+    /// price of the whole job.
+    #[must_use]
+    pub fn metrics(&self, cell: &Cell, trial: &TrialRecord) -> BTreeMap<String, f64> {
+        let mut values = trial.metrics();
+        if let Some(seconds) = job::seconds(self, cell, trial) {
+            values.entry(JOB_SECONDS.to_owned()).or_insert(seconds);
+        }
+        let price = values.get(JOB_SECONDS).zip(self.price_per_hour(cell));
+        if let Some(price) = price.map(|(seconds, per_hour)| seconds / 3600.0 * per_hour) {
+            values.insert(PRICE_PER_JOB.to_owned(), price);
+        }
+        values
+    }
+
     /// Returns the name of the figure that the stop rule uses in this cell.
     #[must_use]
     pub fn figure_name<'a>(&'a self, cell: &'a Cell) -> &'a str {
@@ -140,7 +158,7 @@ impl Plan {
     /// headline metric. `None` when this trial doesn't have it.
     #[must_use]
     pub fn figure(&self, cell: &Cell, trial: &TrialRecord) -> Option<f64> {
-        self.value_of(self.figure_name(cell), cell, &trial.metrics())
+        self.value_of(self.figure_name(cell), cell, &self.metrics(cell, trial))
     }
 
     /// Returns the figures of one trial that the limits of [`crate::plan::Until::wants`] are about, in their order. A figure is `None`
@@ -148,7 +166,7 @@ impl Plan {
     #[must_use]
     pub fn wanted(&self, cell: &Cell, trial: &TrialRecord) -> Vec<Option<f64>> {
         let wants = self.measure.until.iter().flat_map(|until| &until.wants);
-        let metrics = trial.metrics();
+        let metrics = self.metrics(cell, trial);
         wants.map(|want| self.value_of(&want.of, cell, &metrics)).collect()
     }
 
@@ -198,7 +216,7 @@ fn of_copy(copied: &Copied, engine: &EngineOutput) -> BTreeMap<String, f64> {
     let ratio = |extents: Extents| extents.uncompressed_bytes as f64 / extents.disk_bytes as f64;
     let allocated = copied.allocated_bytes.map(|bytes| bytes as f64);
     let all = [
-        ("seconds", Some(seconds)),
+        (JOB_SECONDS, Some(seconds)),
         ("sync_seconds", Some(copied.sync_seconds)),
         ("files_per_second", Some(files / seconds)),
         ("bw", Some(copied.logical_bytes as f64 / seconds)),

@@ -294,6 +294,9 @@ pub struct Measure {
     /// Share of trials that is cut off at each end before means are computed, e.g. 0.1; `None`: all trials are used.
     #[serde(default)]
     pub trim: Option<f64>,
+    /// The most trials that run at the same time, on different machines; `None`: one for each machine that shares nothing with others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once: Option<u32>,
 }
 
 impl Measure {
@@ -318,6 +321,7 @@ impl Measure {
             max_written_bytes: None,
             max_cost: None,
             trim: None,
+            at_once: None,
         }
     }
 }

@@ -17,6 +17,9 @@ pub struct Target {
     /// What the machine itself passes on, all its volumes together; `None`: the experiment doesn't say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Ceiling>,
+    /// Names of what it shares with other machines, e.g. a switch or a disk array. Machines that share something take turns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<String>,
 }
 
 /// The limits of a machine for all its volumes together, reads and writes together: those of a provider's kind of instance, of a
@@ -69,6 +72,19 @@ pub struct LabDisk {
     pub bus: Bus,
     /// How QEMU opens the backing file.
     pub cache: DiskCache,
+    /// How QEMU submits I/O to the backing file.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub aio: Aio,
+    /// The format of the backing file.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub format: ImageFormat,
+    /// Whether a thread of its own serves the disk, in place of QEMU's main loop.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub iothread: bool,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl LabDisk {
@@ -132,4 +148,94 @@ pub enum DiskCache {
     Directsync,
     /// Uses the host's page cache, and ignores flushes. Experiments can't request it.
     Unsafe,
+}
+
+impl DiskCache {
+    /// Whether the backing file is opened with `O_DIRECT`.
+    #[must_use]
+    pub fn is_direct(self) -> bool {
+        matches!(self, Self::None | Self::Directsync)
+    }
+}
+
+/// How QEMU submits I/O to the backing file of a disk, in QEMU's own terms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Aio {
+    /// A pool of threads, each with one blocking call.
+    #[default]
+    Threads,
+    /// Linux AIO. Needs a cache mode that bypasses the host's page cache.
+    Native,
+    /// `io_uring`.
+    IoUring,
+}
+
+impl Aio {
+    /// All, by the names that files and commands use.
+    pub const ALL: [(&str, Self); 3] =
+        [("threads", Self::Threads), ("native", Self::Native), ("io_uring", Self::IoUring)];
+
+    /// Returns the one with this name in files and commands.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, aio)| *aio)
+    }
+
+    /// Returns its name in files and commands.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Threads => "threads",
+            Self::Native => "native",
+            Self::IoUring => "io_uring",
+        }
+    }
+}
+
+/// The format of the file that backs a disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ImageFormat {
+    /// The disk's blocks, one after another.
+    #[default]
+    Raw,
+    /// QEMU's format with tables that map the disk's blocks to those of the file.
+    Qcow2,
+}
+
+impl ImageFormat {
+    /// All, by the names that files and commands use.
+    pub const ALL: [(&str, Self); 2] = [("raw", Self::Raw), ("qcow2", Self::Qcow2)];
+
+    /// Returns the one with this name in files and commands.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+
+    /// Returns its name in files and commands.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Raw => "raw",
+            Self::Qcow2 => "qcow2",
+        }
+    }
+}
+
+/// Why these options of a disk exclude each other, or `None`. The rules are QEMU's.
+#[must_use]
+pub fn clash(bus: Bus, cache: DiskCache, aio: Aio, iothread: bool) -> Option<&'static str> {
+    if aio == Aio::Native && !cache.is_direct() {
+        return Some(
+            "`aio: native` needs `cache: none` or `directsync`: Linux AIO would block on the page cache",
+        );
+    }
+    if iothread && bus != Bus::VirtioBlk {
+        return Some(
+            "`iothread` needs `bus: virtio-blk`: disks on another bus share their controller's thread",
+        );
+    }
+    None
 }

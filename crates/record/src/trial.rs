@@ -1,5 +1,6 @@
 //! The record of one trial.
 
+use crate::block::Block;
 use crate::bonnie::Bonnie;
 use crate::clock::{ClockOffset, Reading};
 use crate::copy::Copied;
@@ -9,7 +10,7 @@ use crate::find::Tried;
 use crate::id::TrialId;
 use crate::imported::Imported;
 use crate::knobs::Setting;
-use crate::latency::{Latencies, LatencyHistogram};
+use crate::latency::{Latencies, LatencyHistogram, LatencySteps};
 use crate::lvm::ThinRecord;
 use crate::lvm_cache::CacheRecord;
 use crate::topology::Topology;
@@ -31,6 +32,9 @@ pub struct TrialRecord {
     /// Where it was imported from; `None`: diskproof measured it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// The block of a queued run that it is part of; `None`: one controller made all trials of its run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
     /// Seed of this trial's random offsets and data.
     pub seed: u64,
     /// Start time, UTC, milliseconds since the epoch.
@@ -105,6 +109,7 @@ impl TrialRecord {
             id,
             tried: None,
             imported: None,
+            block: None,
             seed,
             started_unix_ms,
             outcome,
@@ -457,6 +462,12 @@ pub struct Series {
     pub trim_ios: Vec<u64>,
     /// Bytes read and written in each step.
     pub bytes: Vec<u64>,
+    /// Latencies of the reads over the same time, in steps of their own; `None`: no read completed, or the engine doesn't report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_latency: Option<LatencySteps>,
+    /// The same of the writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_latency: Option<LatencySteps>,
 }
 
 /// The number of times that one error occurred.

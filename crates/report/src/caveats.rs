@@ -127,6 +127,8 @@ pub fn title(finding: &Finding) -> &'static str {
         Claim::NotSimultaneous => "the machines did not run at the same time",
         Claim::ClockStepped => "a machine's clock was set during the load",
         Claim::Skipped => "skipped by the user",
+        Claim::SharedNode => "the Slurm node was shared",
+        Claim::MachinesDiffer => "machines that differ did the rounds",
         Claim::JobOptions => "the job's options leave open what was measured",
         Claim::WriteAmplified => "each write became several on the devices",
         Claim::Stalled => "a part of the trial was an outage",

@@ -225,7 +225,7 @@ mod tests {
                     candidate("stripe-of-2", 4.0, 1600.0, 9100.0, [Does::No, Does::Open], false),
                     candidate("stripe-of-4", 8.0, 3400.0, 4300.0, [Does::Yes; 2], true),
                 ],
-                text: "stripe-of-4 (8.00 EUR a month) is the cheapest that does".to_owned(),
+                text: "stripe-of-4 (8.00 EUR a month) is the cheapest that meets the limits".to_owned(),
             }],
             left_out: vec![ChoiceLeftOut {
                 run: RunId("20261126-030000-aaaa".to_owned()),
@@ -244,6 +244,9 @@ mod tests {
             insta::assert_snapshot!(format!("choice_{width}"), text);
         }
         let page = markdown(&choice(&made()));
-        assert!(page.contains("stripe-of-4 (8.00 EUR a month) is the cheapest that does."), "{page}");
+        assert!(
+            page.contains("stripe-of-4 (8.00 EUR a month) is the cheapest that meets the limits."),
+            "{page}"
+        );
     }
 }

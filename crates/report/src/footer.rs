@@ -151,6 +151,7 @@ fn stopped(view: &RunView) -> String {
         Stopped::Failed { error } => format!("stopped by an error: {error}"),
         Stopped::Imported { files: 1 } => "imported from a file, not run by diskproof".to_owned(),
         Stopped::Imported { files } => format!("imported from {files} files, not run by diskproof"),
+        Stopped::Queued { .. } => "not finished: its blocks are in a queue; `diskproof job submit RUN` submits those that lack a trial".to_owned(),
         Stopped::Unfinished => "not finished; `diskproof resume` goes on".to_owned(),
     }
 }

@@ -37,7 +37,7 @@ fn block(block: &Block) -> String {
         Block::Caveats(caveats) => caveats.iter().map(caveat).collect(),
         Block::Notes(notes) => {
             let notes: Vec<Words> = notes.iter().map(|note| note.as_str().into()).collect();
-            format!("## What they rest on\n\n{}", list(&notes))
+            format!("## What the figures rest on\n\n{}", list(&notes))
         }
     }
 }

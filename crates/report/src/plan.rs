@@ -46,6 +46,8 @@ pub struct Forecast {
     pub written_if: Option<String>,
     /// The rule by which the run ends before its last round, in a sentence.
     pub until: Option<String>,
+    /// Which machines work at the same time, in a sentence.
+    pub machines: Option<String>,
     /// The budget that ends the run earlier, in a sentence.
     pub spent: Option<String>,
     /// The currency's name.
@@ -137,6 +139,7 @@ fn forecast(forecast: &Forecast, cells: usize) -> Vec<String> {
             false => format!("{trials} trials: {cells} cells x {rounds} round{plural}"),
         }),
         Some(format!("about {}", range(&|takes| Seconds(takes.seconds).to_string()))),
+        forecast.machines.clone(),
         forecast.spent.clone(),
         Some(format!("about {} written{written_if}", range(&|takes| Bytes(takes.bytes_written).to_string()))),
         cost,
@@ -200,6 +203,7 @@ mod tests {
                 most: takes(3, 254.0, None),
                 written_if: Some("a durable write takes 0.2 ms".to_owned()),
                 until: None,
+                machines: None,
                 spent: None,
                 currency: None,
                 space_bytes: 4 << 30,
@@ -228,6 +232,7 @@ mod tests {
             most: takes(30, 3720.0, Some(0.113)),
             written_if: None,
             until: Some(until.to_owned()),
+            machines: None,
             spent: Some("at most 1 h 0 min by the budget: enough for about 29 rounds".to_owned()),
             currency: Some("EUR".to_owned()),
             space_bytes: 4 << 30,

@@ -156,7 +156,7 @@ mod tests {
             workloads: vec![ProspectWorkload {
                 workload: "randread".to_owned(),
                 cells: vec![cell("small", Some(4.0), Some(160.0)), cell("disk", None, None)],
-                text: "by the model no stack can do".to_owned(),
+                text: "by the model no stack can meet the limits".to_owned(),
             }],
             judged_by: "diskproof 0.1.0, judge 19".to_owned(),
         };

@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_terminal_and_markdown_say_the_same() {
         // Where a drawing is smaller, an interval may be too small to be drawn in it.
-        let of_pages_only = words("Measured; What they rest on; side; text; narrower than a mark");
+        let of_pages_only = words("Measured; What the figures rest on; side; text; narrower than a mark");
         for view in [testing::striped(), testing::trap(), testing::guest()] {
             let (terminal, markdown) = (words(&page(&view, 400)), words(&list(&view)));
             assert_eq!(terminal.difference(&markdown).collect::<Vec<_>>(), [""; 0]);

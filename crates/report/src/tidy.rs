@@ -6,7 +6,8 @@
 use crate::csv::{Formulas, Rows};
 use record::counter::{BlockCounters, Sample};
 use record::id::{CellId, RunId};
-use record::metric::info;
+use record::latency::LatencySteps;
+use record::metric::{MONEY, info};
 use record::plan::{Cell, Plan};
 use record::printable::printable;
 use record::trial::{Outcome, Series, TrialRecord, Window};
@@ -22,7 +23,7 @@ const TRIAL: [(&str, Kind); 7] = [
     ("value", Kind::Number),
     ("unit", Kind::Text),
 ];
-const SERIES: [(&str, Kind); 9] = [
+const SERIES: [(&str, Kind); 12] = [
     ("round", Kind::Integer),
     ("source", Kind::Text),
     ("seconds", Kind::Number),
@@ -32,6 +33,9 @@ const SERIES: [(&str, Kind); 9] = [
     ("write_iops", Kind::Number),
     ("trim_iops", Kind::Number),
     ("bytes_per_second", Kind::Number),
+    ("lat_p50", Kind::Number),
+    ("lat_p99", Kind::Number),
+    ("lat_max", Kind::Number),
 ];
 
 /// What the fields of a column are.
@@ -122,7 +126,8 @@ impl<'p> Tidy<'p> {
         head.push(Field::Integer(trial.started_unix_ms));
         head.push(Field::Flag(matches!(trial.outcome, Outcome::Failed(_))));
         head.push(Field::text(trial.imported.as_ref().map_or("", |from| &from.file)));
-        let mut metrics = trial.metrics();
+        let cell = self.cells.get(&trial.id.cell);
+        let mut metrics = cell.map(|cell| self.plan.metrics(cell, trial)).unwrap_or_default();
         let derived = self.plan.derived.iter().filter_map(|derived| {
             Some((derived.name.clone(), derived.cells.get(&trial.id.cell)?.value(&metrics)?))
         });
@@ -134,17 +139,23 @@ impl<'p> Tidy<'p> {
         if metrics.is_empty() {
             return vec![row("", None, "")];
         }
-        let unit = |name: &str| info(name).map_or("", |metric| metric.unit);
+        let currency = self.plan.prices.currency.as_deref();
+        let unit = |name: &str| match info(name).map_or("", |metric| metric.unit) {
+            MONEY => currency.unwrap_or(MONEY),
+            unit => unit,
+        };
         metrics.iter().map(|(name, value)| row(name, Some(*value), unit(name))).collect()
     }
 
-    /// A trial's time series: one row per step of the engine's series, and one per interval of the kernel's counters and device.
+    /// A trial's time series: one row per step of the engine's series, one per step of its latencies of reads and of writes, and one per
+    /// interval of the kernel's counters and device.
     #[must_use]
     pub fn series(&self, trial: &TrialRecord) -> Vec<Row> {
         let (Some(head), Some(engine)) = (self.head(trial), &trial.engine) else { return Vec::new() };
         let row = |step: Step| -> Row {
-            let Step { source, seconds, length, measured, read, write, trim, bytes } = step;
+            let Step { source, seconds, length, measured, read, write, trim, bytes, latency_ns } = step;
             let rate = |n: Option<f64>| Field::Number(n.map(|n| n / length));
+            let [p50, p99, max] = latency_ns.map(|ns| Field::Number(ns.map(|ns| float(ns) / 1e3)));
             let own = [
                 Field::text(&source),
                 Field::Number(Some(seconds)),
@@ -154,6 +165,9 @@ impl<'p> Tidy<'p> {
                 rate(write),
                 rate(trim),
                 rate(bytes),
+                p50,
+                p99,
+                max,
             ];
             head.iter().cloned().chain(own).collect()
         };
@@ -205,7 +219,7 @@ pub fn csv_rows(rows: &[Row]) -> String {
 
 /// One row of a time series.
 struct Step {
-    /// `engine`, or the name of a device.
+    /// `engine`, `read_latency`, `write_latency`, or the name of a device.
     source: String,
     /// Begin of the step, from the begin of the measured time.
     seconds: f64,
@@ -216,21 +230,52 @@ struct Step {
     write: Option<f64>,
     trim: Option<f64>,
     bytes: Option<f64>,
+    /// Of the I/Os that completed: the median, the 99th percentile and the longest.
+    latency_ns: [Option<u64>; 3],
+}
+
+impl Step {
+    /// The step at this place of a list that begins with the series, without any figure.
+    fn of_engine(source: &str, (series, window): (&Series, Window), step_ns: u64, place: usize) -> Self {
+        let length = float(step_ns) / 1e9;
+        let begin = (float(series.start_ns) - float(window.start_ns)) / 1e9;
+        Self {
+            source: source.to_owned(),
+            seconds: begin + length * float(u64::try_from(place).unwrap_or(u64::MAX)),
+            length,
+            measured: true,
+            read: None,
+            write: None,
+            trim: None,
+            bytes: None,
+            latency_ns: [None; 3],
+        }
+    }
 }
 
 fn of_engine(series: &Series, window: Window) -> impl Iterator<Item = Step> + '_ {
-    let length = float(series.step_ns) / 1e9;
-    let begin = (float(series.start_ns) - float(window.start_ns)) / 1e9;
     let at = |list: &[u64], step: usize| list.get(step).copied().map(float);
-    (0..series.bytes.len()).map(move |step| Step {
-        source: "engine".to_owned(),
-        seconds: begin + length * float(u64::try_from(step).unwrap_or(u64::MAX)),
-        length,
-        measured: true,
+    let counts = (0..series.bytes.len()).map(move |step| Step {
         read: at(&series.read_ios, step),
         write: at(&series.write_ios, step),
         trim: at(&series.trim_ios, step),
         bytes: at(&series.bytes, step),
+        ..Step::of_engine("engine", (series, window), series.step_ns, step)
+    });
+    let sides = [("read_latency", &series.read_latency), ("write_latency", &series.write_latency)];
+    let known = sides.into_iter().filter_map(|(source, steps)| Some((source, steps.as_ref()?)));
+    counts.chain(known.flat_map(move |(source, steps)| of_latency(source, steps, (series, window))))
+}
+
+fn of_latency<'s>(
+    source: &'static str,
+    steps: &'s LatencySteps,
+    of: (&'s Series, Window),
+) -> impl Iterator<Item = Step> + 's {
+    let at = |list: &[Option<u64>], step: usize| list.get(step).copied().flatten();
+    (0..steps.p50_ns.len()).map(move |step| Step {
+        latency_ns: [at(&steps.p50_ns, step), at(&steps.p99_ns, step), at(&steps.max_ns, step)],
+        ..Step::of_engine(source, of, steps.step_ns, step)
     })
 }
 
@@ -270,6 +315,7 @@ fn interval(
         bytes: grown(|counters| counters.read_bytes)
             .zip(grown(|counters| counters.write_bytes))
             .map(|(r, w)| r + w),
+        latency_ns: [None; 3],
     })
 }
 
@@ -284,6 +330,7 @@ mod tests {
     use record::counter::{BlockCounters, Sample};
     use record::id::{CellId, LOCAL, RunId, TrialId};
     use record::imported::Imported;
+    use record::latency::LatencySteps;
     use record::plan::{Cell, Derived, Formula, Measure, Plan};
     use record::stack::{Rebuild, Stack};
     use record::trial::{EngineOutput, Outcome, Series, Totals, TrialRecord, Window};
@@ -333,6 +380,13 @@ mod tests {
             write_ios: vec![0, 0],
             trim_ios: vec![0, 0],
             bytes: vec![40_960, 81_920],
+            read_latency: Some(LatencySteps {
+                step_ns: 2_000_000_000,
+                p50_ns: vec![Some(1500)],
+                p99_ns: vec![None],
+                max_ns: vec![Some(2000)],
+            }),
+            write_latency: None,
         });
         trial.engine = Some(engine);
         let sample = |second: u64, reads: u64| Sample {
@@ -410,10 +464,11 @@ mod tests {
         assert_eq!(
             tails,
             [
-                "engine,0,1,1,10,0,0,40960",
-                "engine,1,1,1,20,0,0,81920",
-                "sda,-1,1,0,7,0,,28672",
-                "sda,0,2,1,20,0,,81920"
+                "engine,0,1,1,10,0,0,40960,,,",
+                "engine,1,1,1,20,0,0,81920,,,",
+                "read_latency,0,2,1,,,,,1.5,,2",
+                "sda,-1,1,0,7,0,,28672,,,",
+                "sda,0,2,1,20,0,,81920,,,"
             ],
             "discards that the kernel doesn't count are absent"
         );
@@ -421,6 +476,9 @@ mod tests {
         let mut back = trial();
         back.evidence.samples[2].block.get_mut("sda").unwrap().reads = 1;
         let text = csv_rows(&tidy.series(&back));
-        assert!(text.ends_with("sda,0,2,1,,0,,81920\r\n"), "a counter that was reset gives no rate: {text}");
+        assert!(
+            text.ends_with("sda,0,2,1,,0,,81920,,,\r\n"),
+            "a counter that was reset gives no rate: {text}"
+        );
     }
 }

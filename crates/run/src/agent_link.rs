@@ -19,6 +19,8 @@ pub struct NodeAt {
     pub target: String,
     /// The command to run on this machine; for another machine it begins with the way there, e.g. ssh.
     pub argv: Vec<OsString>,
+    /// Whether a network lies between. Such a node ends its work when it hears nothing of the controller for some seconds.
+    pub remote: bool,
     /// Disks of the target that are files on this machine, because the target is a guest.
     pub hosted: Vec<HostedDisk>,
 }
@@ -28,6 +30,7 @@ pub(crate) struct AgentLink {
     pub(crate) target: String,
     pub(crate) link: Link,
     pub(crate) told: bool,
+    remote: bool,
     pub(crate) hosted: Vec<HostedDisk>,
 }
 
@@ -35,7 +38,9 @@ impl AgentLink {
     pub(crate) fn to(node: &NodeAt) -> Result<Self, RunError> {
         let target = node.target.clone();
         match Link::start(&node.argv) {
-            Ok(link) => Ok(Self { target, link, told: false, hosted: node.hosted.clone() }),
+            Ok(link) => {
+                Ok(Self { target, link, told: false, remote: node.remote, hosted: node.hosted.clone() })
+            }
             Err(error) => Err(on(&target, error.into())),
         }
     }
@@ -46,7 +51,12 @@ impl AgentLink {
         sink: &mut Sink<'_>,
     ) -> Result<Box<Environment>, RunError> {
         match self.ask(&Request::Hello { protocol: PROTOCOL }, cancel, sink)? {
-            Reply::Hello { protocol, environment } if protocol == PROTOCOL => Ok(environment),
+            Reply::Hello { protocol, environment } if protocol == PROTOCOL => {
+                if self.remote {
+                    self.link.keep_alive().map_err(|error| on(&self.target, error.into()))?;
+                }
+                Ok(environment)
+            }
             Reply::Hello { protocol, .. } => Err(on(
                 &self.target,
                 RunError::Protocol { theirs: protocol.to_string(), ours: PROTOCOL.to_string() },

@@ -18,7 +18,7 @@ pub enum RunError {
         source: Box<RunError>,
     },
     /// The plan has a cell for this target, but no node was given for it.
-    #[error("there is no node for target {0}")]
+    #[error("there is no agent process for target {0}")]
     NoNode(String),
     /// One target mounts from another, but no route between them was given.
     #[error("it is unknown how target {client} reaches {server}")]
@@ -60,9 +60,47 @@ pub enum RunError {
         /// The step that failed, and the end of its output.
         error: String,
     },
+    /// Two names of one machine would use the same disk or directory.
+    #[error(
+        "`{first}` and `{second}` are one machine, and both use {what}: leave one of the two out of `targets`, or give each a \
+         volume of its own (`volumes: {{ NAME: {{ ..., target: {second} }} }}`)"
+    )]
+    OneVolume {
+        /// The first name.
+        first: String,
+        /// The second name.
+        second: String,
+        /// The disk or directory.
+        what: String,
+    },
+    /// Machines were lost; the others went on to the end of their work.
+    #[error("{}", lacking(.targets, *.missing))]
+    Missing {
+        /// The names of the lost machines.
+        targets: Vec<String>,
+        /// The number of trials that they did not make; `None` if the run would have decided itself how many it makes.
+        missing: Option<u64>,
+        /// Why the first of them was lost.
+        source: Box<RunError>,
+    },
+    /// A part of this program has panicked.
+    #[error("a part of diskproof has panicked")]
+    Panicked,
     /// The consumer of the events can't continue, e.g. because the store's disk is full.
     #[error("can't keep what was measured")]
     Sink(#[source] SinkError),
+}
+
+fn lacking(targets: &[String], missing: Option<u64>) -> String {
+    let names = targets.join(", ");
+    let trials = match missing {
+        Some(1) => "1 trial of it is missing".to_owned(),
+        Some(n) => format!("{n} trials of it are missing"),
+        None => "its further trials are missing".to_owned(),
+    };
+    let trials =
+        if targets.len() > 1 { trials.replace(" it ", " them ").replace("its ", "their ") } else { trials };
+    format!("machine {names} was lost, and {trials}; the other machines went on to the end of their work")
 }
 
 fn machine(target: &str) -> String {
@@ -91,11 +129,13 @@ impl RunError {
     pub fn fault(&self) -> Fault {
         match self {
             // A broken connection between two machines counts as a fault of the machine.
+            Self::OneVolume { .. } => Fault::User,
             Self::On { source, .. } if matches!(**source, Self::Link(_)) => Fault::Machine,
-            Self::On { source, .. } => source.fault(),
+            Self::On { source, .. } | Self::Missing { source, .. } => source.fault(),
             Self::Node { blame, .. } => *blame,
             Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Fault::Machine,
             Self::Link(_)
+            | Self::Panicked
             | Self::Protocol { .. }
             | Self::OutOfTurn(_)
             | Self::NoNode(_)

@@ -14,7 +14,7 @@ use thiserror::Error;
 /// Why a node could not do what the controller asked for.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
-    #[error("the agent process can't read line {line} of what it is asked")]
+    #[error("the agent process can't read line {line} of its requests")]
     Unreadable { line: u64, source: std::io::Error },
     /// The request doesn't fit those before it.
     #[error("{0}")]

@@ -5,6 +5,7 @@ mod course;
 mod estimate;
 mod hunt;
 mod length;
+mod lost;
 mod search;
 mod seen;
 mod spent;
@@ -19,7 +20,7 @@ use record::plan::{Cell, Goal, Plan};
 use record::trial::{Outcome, TrialRecord};
 use seen::Seen;
 use stats::{Allowance, Contender, Hunt, Matter, Question, Resource, Survey, Terms};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A cell that fails this often is left out for the rest of the session.
 const MAX_FAILURES: u32 = 2;
@@ -28,14 +29,27 @@ const MAX_FAILURES: u32 = 2;
 #[derive(Debug, Clone, Default)]
 pub struct Earlier {
     trials: BTreeMap<TrialId, Seen>,
+    /// Rounds that others make.
+    rounds: u32,
 }
 
 impl Earlier {
+    /// No trials, and a run that begins with this round, from 0: the rounds before it are others' task.
+    #[must_use]
+    pub fn before_round(round: u32) -> Self {
+        Self { trials: BTreeMap::new(), rounds: round }
+    }
+
     /// Adds a trial; the caller may drop the record's samples and output. Ignores trials of cells that aren't in the plan.
     pub fn add(&mut self, plan: &Plan, record: &TrialRecord) {
         if let Some(cell) = plan.cells.iter().find(|cell| cell.id == record.id.cell) {
             self.trials.insert(record.id.clone(), Seen::of(plan, cell, record));
         }
+    }
+
+    /// How long the trials took, in seconds.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.trials.values().map(|seen| seen.seconds).sum()
     }
 
     /// The number of trials.
@@ -56,9 +70,9 @@ impl Earlier {
 pub fn ended(plan: &Plan, earlier: &Earlier) -> Option<Stopped> {
     let mut ledger = Ledger::new(plan, earlier);
     loop {
-        match ledger.next(0.0) {
+        match ledger.next(0.0, &|_| true) {
             Next::Tell(_) => {}
-            Next::Trial { .. } => return None,
+            Next::Trial { .. } | Next::Wait => return None,
             Next::Ended(stopped) => return Some(stopped),
         }
     }
@@ -69,6 +83,8 @@ pub fn ended(plan: &Plan, earlier: &Earlier) -> Option<Stopped> {
 pub(crate) enum Next<'a> {
     /// Make this trial.
     Trial { cell: &'a Cell, round: u32, trial_seconds: f64, tried: Option<Tried> },
+    /// Wait until a trial that is under way has ended: no machine is free, or the round is over only then.
+    Wait,
     /// Report this event, then ask again.
     Tell(Event),
     /// Stop: the run is over.
@@ -83,6 +99,8 @@ struct History {
     failures: u32,
     /// The user skipped it: it gets no more trials.
     skipped: bool,
+    /// A machine that it needs is lost: it gets no more trials in this session.
+    lost: bool,
 }
 
 /// The state of a run.
@@ -100,6 +118,8 @@ pub(crate) struct Ledger<'a> {
     begun: u32,
     round: u32,
     queue: VecDeque<usize>,
+    /// The cells whose trial is under way.
+    running: BTreeSet<usize>,
     news: VecDeque<Event>,
     ended: Option<Stopped>,
     /// Whether the run ends after this round, because the user asked for it.
@@ -121,10 +141,11 @@ impl<'a> Ledger<'a> {
             families: plan.families(),
             cells,
             lengths: Lengths::default(),
-            earlier_seconds: earlier.trials.values().map(|seen| seen.seconds).sum(),
+            earlier_seconds: earlier.seconds(),
             begun: earlier.trials.keys().map(|id| id.round + 1).max().unwrap_or(0),
-            round: 0,
+            round: earlier.rounds,
             queue: VecDeque::new(),
+            running: BTreeSet::new(),
             news: VecDeque::new(),
             ended: None,
             last_round: false,
@@ -141,24 +162,33 @@ impl<'a> Ledger<'a> {
         self.cells.iter().map(|cell| cell.trials.len() as u64).sum()
     }
 
-    /// What comes next, `seconds` after this session began.
-    pub(crate) fn next(&mut self, seconds: f64) -> Next<'a> {
+    /// The place of the trial that began last, in the order of all trials.
+    pub(crate) fn index(&self) -> u64 {
+        self.trials() + (self.running.len() as u64).saturating_sub(1)
+    }
+
+    /// What comes next, `seconds` after this session began. `is_free` tells whether the machines of a cell do nothing now: the next
+    /// trial is that of the first cell in the round's order for which they are free, so each machine keeps to that order.
+    pub(crate) fn next(&mut self, seconds: f64, is_free: &dyn Fn(&Cell) -> bool) -> Next<'a> {
         loop {
             if let Some(event) = self.news.pop_front() {
                 return Next::Tell(event);
             }
             if let Some(stopped) = &self.ended {
-                return Next::Ended(stopped.clone());
+                return if self.running.is_empty() { Next::Ended(stopped.clone()) } else { Next::Wait };
             }
-            let Some(place) = self.queue.pop_front() else {
+            self.leave_out();
+            let free = self.queue.iter().position(|&place| is_free(&self.plan.cells[place]));
+            let Some(place) = free.and_then(|at| self.queue.remove(at)) else {
+                if !self.queue.is_empty() || !self.running.is_empty() {
+                    return Next::Wait;
+                }
                 self.end_round(seconds);
                 continue;
             };
-            if self.cells[place].trials.contains_key(&self.round) || !self.is_alive(place) {
-                continue;
-            }
             self.ended = self.overspent(seconds);
             if self.ended.is_none() {
+                self.running.insert(place);
                 let trial_seconds = self.lengths.of(self.groups[place], self.plan.measure.trial_seconds);
                 let tried = self.tries(place);
                 return Next::Trial {
@@ -171,9 +201,22 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Whether a trial is under way.
+    pub(crate) fn is_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Takes the cells out of the round that have been measured in it, or can't be measured any more.
+    fn leave_out(&mut self) {
+        let mut queue = std::mem::take(&mut self.queue);
+        queue.retain(|&place| !self.cells[place].trials.contains_key(&self.round) && self.is_alive(place));
+        self.queue = queue;
+    }
+
     /// Adds a finished trial.
     pub(crate) fn take(&mut self, record: &TrialRecord) {
         let Some(place) = self.plan.cells.iter().position(|cell| cell.id == record.id.cell) else { return };
+        self.running.remove(&place);
         let cell = &self.plan.cells[place];
         let history = &mut self.cells[place];
         let measured_before = history.trials.values().filter(|seen| seen.measured).count();
@@ -209,7 +252,8 @@ impl<'a> Ledger<'a> {
 
     /// Whether a cell can still be measured.
     fn is_alive(&self, place: usize) -> bool {
-        !self.cells[place].skipped && self.cells[place].failures < MAX_FAILURES
+        let cell = &self.cells[place];
+        !cell.skipped && !cell.lost && cell.failures < MAX_FAILURES
     }
 
     /// Whether a cell can still be measured and has the metric that decides when to stop. A search decides for itself.

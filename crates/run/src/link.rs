@@ -1,12 +1,14 @@
 //! The controller's end of a connection to a node: a child process and its pipes.
 
-use crate::protocol::{Reply, Request};
+use crate::protocol::{ALIVE_EVERY, Reply, Request};
 use record::printable::{Printable, printable};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -39,7 +41,7 @@ pub enum LinkError {
         said: Vec<String>,
     },
     /// The node sent a line that is no valid reply.
-    #[error("the agent process sent a line that is no reply: {line}")]
+    #[error("the agent process sent a line that is not a reply: {line}")]
     Garbled {
         /// The line, truncated.
         line: String,
@@ -51,7 +53,9 @@ pub enum LinkError {
 /// A running node.
 pub(crate) struct Link {
     child: Child,
-    input: Option<ChildStdin>,
+    input: Arc<Mutex<Option<ChildStdin>>>,
+    /// Ends the thread that says regularly that the controller is there.
+    beats: Option<Sender<()>>,
     replies: Receiver<Result<Reply, LinkError>>,
     said: Receiver<String>,
 }
@@ -81,7 +85,7 @@ impl Link {
             .process_group(0)
             .spawn()
             .map_err(|source| LinkError::Spawn { argv: shown(), source })?;
-        let input = child.stdin.take();
+        let input = Arc::new(Mutex::new(child.stdin.take()));
         let (sender, replies) = channel();
         let (speaker, said) = channel();
         if let Some(errors) = child.stderr.take() {
@@ -101,14 +105,32 @@ impl Link {
                 }
             });
         }
-        Ok(Self { child, input, replies, said })
+        Ok(Self { child, input, beats: None, replies, said })
+    }
+
+    /// Has a thread say regularly that the controller is there, from now on.
+    pub(crate) fn keep_alive(&mut self) -> Result<(), LinkError> {
+        self.send(&Request::Alive)?;
+        let (ender, ended) = channel();
+        let input = Arc::clone(&self.input);
+        std::thread::spawn(move || {
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(ALIVE_EVERY) {
+                // Who holds the lock is about to say something, which is as good.
+                if let Ok(mut input) = input.try_lock() {
+                    beat(input.as_mut());
+                }
+            }
+        });
+        self.beats = Some(ender);
+        Ok(())
     }
 
     /// Sends a request.
     pub(crate) fn send(&mut self, request: &Request) -> Result<(), LinkError> {
         let sent = serde_json::to_vec(request).map_err(std::io::Error::from).and_then(|mut line| {
             line.push(b'\n');
-            let input = self.input.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
+            let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+            let input = input.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
             input.write_all(&line)?;
             input.flush()
         });
@@ -158,6 +180,20 @@ impl Link {
     }
 }
 
+/// Says that the controller is there, unless the pipe is full: then nobody reads it, and the write would block.
+fn beat(input: Option<&mut ChildStdin>) {
+    let Some(input) = input else { return };
+    let mut polled = [PollFd::new(&*input, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let has_room = poll(&mut polled, Some(&now)).is_ok_and(|ready| ready > 0)
+        && polled[0].revents().contains(PollFlags::OUT);
+    if let (true, Ok(mut line)) = (has_room, serde_json::to_vec(&Request::Alive)) {
+        line.push(b'\n');
+        // A broken pipe is noticed by whoever waits for a reply.
+        let _ = input.write_all(&line).and_then(|()| input.flush());
+    }
+}
+
 /// Passes a node's standard error on, line by line. Another program may write there, so each line is made printable first.
 fn relay(errors: ChildStderr, speaker: &Sender<String>) {
     let mut errors = BufReader::new(errors);
@@ -184,7 +220,8 @@ fn last(said: &[String]) -> String {
 impl Drop for Link {
     /// Closes the node's input, so that it undoes and exits, and waits for that: an undo must not be cut short.
     fn drop(&mut self) {
-        drop(self.input.take());
+        drop(self.beats.take());
+        drop(self.input.lock().unwrap_or_else(PoisonError::into_inner).take());
         while let Ok(Some(_)) = self.replies.recv().map(Result::ok) {}
         let _ = self.child.wait();
     }

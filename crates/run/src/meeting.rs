@@ -3,11 +3,12 @@
 use crate::context::{MeetError, Others};
 use crate::emitter::Emitter;
 use crate::protocol::{Reply, Request, TrialRequest};
+use crate::requests::Requests;
 use record::clock::Reading;
 use stack::{Journal, Machine, Volumes};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How often a waiting node looks whether it is to stop.
@@ -16,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The other machines, reached through the controller.
 pub(crate) struct Meeting<'a, W: Write> {
     pub(crate) out: &'a Emitter<W>,
-    pub(crate) requests: &'a Receiver<Request>,
+    pub(crate) requests: &'a Requests,
     pub(crate) cancel: &'a AtomicBool,
 }
 
@@ -42,7 +43,7 @@ impl<W: Write> Meeting<'_, W> {
     /// Waits for the next request, and says what time it is as often as the controller asks.
     fn wait(&self) -> Result<Request, MeetError> {
         loop {
-            match self.requests.recv_timeout(LOOK) {
+            match self.requests.within(LOOK) {
                 Ok(Request::Clock) => self.out.send(&Reply::Clock { reading: reading() }),
                 Ok(request) => return Ok(request),
                 Err(RecvTimeoutError::Timeout) if self.cancel.load(Ordering::Relaxed) => {

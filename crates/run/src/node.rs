@@ -4,9 +4,12 @@ use crate::context::{Bench, Others, Server, TurnError};
 use crate::emitter::Emitter;
 use crate::failure::Failure;
 use crate::halt::Halt;
+use crate::heard::Heard;
 use crate::meeting::{self, Meeting};
+use crate::one_machine::is_name_of;
 use crate::persistent_stacks::PersistentStacks;
 use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
+use crate::requests::Requests;
 use crate::serving::Serving;
 use crate::verify::LimitsError;
 use crate::{tools, trial, verify};
@@ -24,7 +27,8 @@ use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
 /// Why the node could not start.
@@ -48,12 +52,14 @@ pub fn serve(
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
         halt.on(signal).map_err(NodeError::Signals)?;
     }
-    let (requests, unheard) = listen(input, Arc::clone(&halt));
+    let heard = Heard::begin(&halt);
+    let (requests, unheard) = listen(input, Arc::clone(&halt), Arc::clone(&heard));
     let (runner, roots) = (LocalRunner, Roots::default());
     let machine = Machine::local(&runner, &roots, state_dir, &NoHooks);
-    let out = Emitter::to(output);
+    let requests = Requests::new(requests, Arc::clone(&heard));
+    let out = Emitter::to(output, heard);
     let mut node = Node { machine, out, requests, cancel: halt.flag(), halt: &halt, open: None };
-    while let Ok(request) = node.requests.recv() {
+    while let Some(request) = node.requests.next() {
         let reply = node.answer(request);
         node.out.send(&reply);
     }
@@ -70,13 +76,19 @@ pub fn serve(
 
 /// Reads requests in its own thread, so that a cancel arrives while a trial runs. The second channel says why reading stopped
 /// before the end of input.
-fn listen(input: impl BufRead + Send + 'static, halt: Arc<Halt>) -> (Receiver<Request>, Receiver<Failure>) {
+fn listen(
+    input: impl BufRead + Send + 'static,
+    halt: Arc<Halt>,
+    heard: Arc<Heard>,
+) -> (Receiver<Request>, Receiver<Failure>) {
     let (sender, receiver) = channel();
     let (complain, unheard) = channel();
     std::thread::spawn(move || {
         for (number, line) in (1_u64..).zip(input.lines()) {
             let request: std::io::Result<Request> = line.and_then(|line| Ok(serde_json::from_str(&line)?));
+            heard.word(matches!(request, Ok(Request::Alive)));
             match request {
+                Ok(Request::Alive) => {}
                 Ok(Request::Cancel) => halt.for_good(),
                 Ok(Request::Abandon) => halt.trial(),
                 Ok(request) => {
@@ -101,16 +113,16 @@ fn listen(input: impl BufRead + Send + 'static, halt: Arc<Halt>) -> (Receiver<Re
 /// Sends requests to the node that serves the file system under test, through the controller.
 struct Relay<'a, W: Write> {
     out: &'a Emitter<W>,
-    requests: &'a Receiver<Request>,
+    requests: &'a Requests,
 }
 
 impl<W: Write> Server for Relay<'_, W> {
     fn turn(&self, turn: Turn) -> Result<u64, TurnError> {
         self.out.send(&Reply::Turn { turn });
-        match self.requests.recv() {
-            Ok(Request::GoOn { done }) => done.map_err(TurnError::Failed),
-            Ok(_) => Err(TurnError::OutOfTurn),
-            Err(_) => Err(TurnError::Gone),
+        match self.requests.next() {
+            Some(Request::GoOn { done }) => done.map_err(TurnError::Failed),
+            Some(_) => Err(TurnError::OutOfTurn),
+            None => Err(TurnError::Gone),
         }
     }
 }
@@ -127,7 +139,7 @@ struct Open {
 struct Node<'a, W: Write> {
     machine: Machine<'a>,
     out: Emitter<W>,
-    requests: Receiver<Request>,
+    requests: Requests,
     cancel: &'a AtomicBool,
     halt: &'a Halt,
     open: Option<Open>,
@@ -138,9 +150,12 @@ impl<W: Write> Node<'_, W> {
         let answered = match request {
             Request::Hello { .. } => Ok(self.hello()),
             Request::Provision { steps, anew } => Ok(self.provision(&steps, anew)),
-            Request::Open { run, volumes, space_bytes, needs_tools, shared } => tools::check(&needs_tools)
-                .map_err(Failure::from)
-                .and_then(|()| self.open(&run, &volumes, &shared, &space_bytes)),
+            Request::Open { run, volumes, space_bytes, needs_tools, ends_in_seconds, shared } => {
+                let ends = ends_in_seconds.and_then(unix_seconds_in);
+                tools::check(&needs_tools)
+                    .map_err(Failure::from)
+                    .and_then(|()| self.open(&run, &volumes, &shared, &space_bytes, ends))
+            }
             Request::Trial(request) => self.trial(&request),
             Request::Serve { trial, client } => self.serve(*trial, &client),
             Request::Turn { turn } => self.turn(&turn),
@@ -149,6 +164,7 @@ impl<W: Write> Node<'_, W> {
             Request::Undo { run, give_up } => self.undo(run, give_up.as_deref()),
             Request::Clock => Ok(Reply::Clock { reading: meeting::reading() }),
             Request::Cancel
+            | Request::Alive
             | Request::GoOn { .. }
             | Request::Start { .. }
             | Request::Finish
@@ -189,10 +205,11 @@ impl<W: Write> Node<'_, W> {
         volumes: &[Volume],
         shared: &Shared,
         space_bytes: &BTreeMap<String, u64>,
+        ends_unix_s: Option<u64>,
     ) -> Result<Reply, Failure> {
         self.close()?;
         check_space(volumes, space_bytes)?;
-        let mut journal = Journal::open(&self.machine, run)?;
+        let mut journal = Journal::open_until(&self.machine, run, ends_unix_s)?;
         let out = &self.out;
         let mut progress = |step: &str, done: Option<f64>| {
             out.event(Event::Step { cell: None, step: step.to_owned(), done })
@@ -317,7 +334,7 @@ impl<W: Write> Node<'_, W> {
         let mut lines = Vec::new();
         let (mut clean, mut going_on) = (true, false);
         for leftover in stack::leftovers(&self.machine)? {
-            if run.as_ref().is_some_and(|r| *r != leftover.run) {
+            if run.as_ref().is_some_and(|run| !is_name_of(&leftover.run, run)) {
                 continue;
             }
             if leftover.owner_alive {
@@ -344,6 +361,13 @@ impl<W: Write> Node<'_, W> {
 /// The reply to a request that failed.
 fn failed(failure: &Failure) -> Reply {
     Reply::Failed { blame: failure.fault(), error: chain(failure) }
+}
+
+/// The time in so many seconds by this machine's clock, in seconds since 1970.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time in seconds; saturates")]
+fn unix_seconds_in(seconds: f64) -> Option<u64> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    Some((now.as_secs_f64() + seconds) as u64)
 }
 
 /// The directory for job files and output of a run's engines.

@@ -1,7 +1,7 @@
 //! The protocol between controller and node: one JSON document per line, requests to the node, replies from it.
 //!
-//! The controller sends one request at a time and reads replies until the final one. Only [`Request::Cancel`] may come in
-//! between, and [`Request::GoOn`] after the node sent a [`Reply::Turn`].
+//! The controller sends one request at a time and reads replies until the final one. Only [`Request::Cancel`] and [`Request::Alive`] may
+//! come in between, and [`Request::GoOn`] after the node sent a [`Reply::Turn`].
 //!
 //! A trial over NFS takes two nodes: the controller asks the server to [`Request::Serve`] the stack, and the client for the
 //! trial. When the client needs the server, it sends [`Reply::Turn`] and waits; the controller forwards that as
@@ -29,9 +29,15 @@ use serde::{Deserialize, Serialize};
 use stack::{NfsClient, NfsSource, Shared};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The version of this protocol. Both ends are the same binary; any other version is refused.
 pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 6 };
+
+/// How often the controller says that it is there.
+pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(2);
+/// After this long without a word, a node takes its controller for lost. With the time to notice it, that is below 10 s.
+pub(crate) const LOST_AFTER: Duration = Duration::from_secs(8);
 
 /// A request of the controller.
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,6 +65,9 @@ pub enum Request {
         space_bytes: BTreeMap<String, u64>,
         /// The names of programs that the cells need.
         needs_tools: Vec<String>,
+        /// In how many seconds the run's time budget is spent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ends_in_seconds: Option<f64>,
         /// The existing directories that other machines of the run use at the same time.
         #[serde(default)]
         shared: Shared,
@@ -99,6 +108,9 @@ pub enum Request {
     Close,
     /// End the current work as soon as that is possible cleanly. Has no answer of its own.
     Cancel,
+    /// The controller is there. It comes every few seconds over a network; a node that hears nothing for [`LOST_AFTER`] takes the
+    /// controller for lost. Has no answer.
+    Alive,
     /// Undo what earlier runs left on this node. Answered by [`Reply::Undone`].
     Undo {
         /// Only this run.

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// Programs that are missing.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("this experiment needs {}, which this machine hasn't: apt-get install {}", join(.tools), join(.packages))]
+#[error("this experiment needs {}, which this machine doesn't have: apt-get install {}", join(.tools), join(.packages))]
 pub(crate) struct Missing {
     tools: BTreeSet<&'static str>,
     packages: BTreeSet<&'static str>,
@@ -47,7 +47,7 @@ mod tests {
         let missing = check_with(&needed, |tool| tool == Tool::Mount).unwrap_err();
         assert_eq!(
             missing.to_string(),
-            "this experiment needs btrfs fio mkfs.btrfs, which this machine hasn't: apt-get install btrfs-progs fio"
+            "this experiment needs btrfs fio mkfs.btrfs, which this machine doesn't have: apt-get install btrfs-progs fio"
         );
     }
 }

@@ -102,6 +102,7 @@ fn lab_bcache_counts_what_it_serves_and_tells_what_it_keeps() {
         volumes: vec![volume("hdd"), volume("ssd")],
         space_bytes: BTreeMap::new(),
         needs_tools: Vec::new(),
+        ends_in_seconds: None,
         shared: stack::Shared::default(),
     };
     let requests = [

@@ -118,6 +118,7 @@ fn lab_a_cache_is_attached_to_laid_out_data_and_flushed_after_the_load() {
         volumes: vec![volume("hdd", 64), volume("ssd", 48)],
         space_bytes: BTreeMap::new(),
         needs_tools: Vec::new(),
+        ends_in_seconds: None,
         shared: stack::Shared::default(),
     };
     let writeback = CacheForm::Cache {

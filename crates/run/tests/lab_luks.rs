@@ -105,6 +105,7 @@ fn lab_luks_a_trial_is_measured_and_its_devices_are_seen() {
         volumes: vec![volume()],
         space_bytes: BTreeMap::new(),
         needs_tools: Vec::new(),
+        ends_in_seconds: None,
         shared: stack::Shared::default(),
     };
     let replies = talk(&state, &[open, trial(0, stack(true)), trial(1, stack(false)), Request::Close]);

@@ -108,6 +108,7 @@ fn lab_thin_first_writes_allocate_chunks_and_later_ones_do_not() {
         volumes: vec![volume()],
         space_bytes: BTreeMap::new(),
         needs_tools: vec!["lvm".to_owned(), "dmsetup".to_owned(), "thin_check".to_owned()],
+        ends_in_seconds: None,
         shared: stack::Shared::default(),
     };
     let asked = [open, trial(0, Layout::Written), trial(1, Layout::Unwritten), Request::Close];

@@ -57,6 +57,7 @@ fn open(run: RunId, path: &Path, space: u64) -> Request {
         volumes: vec![volume(path)],
         space_bytes,
         needs_tools: Vec::new(),
+        ends_in_seconds: None,
         shared: Shared::default(),
     }
 }
@@ -157,6 +158,28 @@ fn a_missing_directory_is_the_machines_fault_and_leaves_no_journal() {
     let [Reply::Failed { blame: Fault::Machine, error }] = replies.as_slice() else { panic!("{replies:?}") };
     assert!(error.contains("/nonexistent/lent"), "{error}");
     assert_eq!(files_below(state.path()), Vec::<String>::new());
+}
+
+#[test]
+fn the_journal_says_when_the_time_budget_is_spent() {
+    let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut open = open(RunId("r4".into()), lent.path(), 8 << 20);
+    if let Request::Open { ends_in_seconds, .. } = &mut open {
+        *ends_in_seconds = Some(600.0);
+    }
+    let lines = [open, Request::Close].map(|request| serde_json::to_string(&request).unwrap());
+    let unix = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let began = unix();
+    let journal = state.path().join("journal/r4.jsonl");
+    said_between(state.path(), &lines, |answers| {
+        if !answers.is_empty() {
+            let text = std::fs::read_to_string(&journal).unwrap();
+            let session: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+            let ends = session["ends_unix_s"].as_u64().unwrap();
+            assert!((began + 600..=unix() + 600).contains(&ends), "{text}");
+        }
+    });
+    assert!(!journal.exists());
 }
 
 #[test]

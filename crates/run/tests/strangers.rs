@@ -101,7 +101,7 @@ fn events_and_standard_error_of_a_node_are_text() {
     "far".clone_into(&mut plan.cells[0].target);
     let how = How {
         run: RunId("20261101-0000".to_owned()),
-        nodes: vec![NodeAt { target: "far".to_owned(), argv, hosted: Vec::new() }],
+        nodes: vec![NodeAt { target: "far".to_owned(), argv, remote: false, hosted: Vec::new() }],
         routes: Vec::new(),
         earlier: Earlier::default(),
         provision_anew: false,

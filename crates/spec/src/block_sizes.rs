@@ -15,7 +15,7 @@ const PER_DIRECTION: &str =
 pub(crate) fn range(text: &str) -> Result<SizeRange, Wrong> {
     one_for_all(text)?;
     let (low, high) = text.split_once(['-', ':']).ok_or_else(|| {
-        Wrong::with(format!("`{}` is no range of sizes", printable(text, 40)), "write e.g. `4k-64k`")
+        Wrong::with(format!("`{}` is not a range of sizes", printable(text, 40)), "write e.g. `4k-64k`")
     })?;
     let range = SizeRange { low_bytes: size(low)?, high_bytes: size(high)? };
     if range.low_bytes > range.high_bytes {
@@ -85,7 +85,8 @@ fn one_for_all(text: &str) -> Result<(), Wrong> {
 }
 
 fn size(text: &str) -> Result<u64, Wrong> {
-    let wrong = || Wrong::with(format!("`{}` is no size", printable(text.trim(), 40)), "sizes are e.g. `4k`");
+    let wrong =
+        || Wrong::with(format!("`{}` is not a size", printable(text.trim(), 40)), "sizes are e.g. `4k`");
     let bytes = amount(text).unwrap_or_else(|| Err(wrong()))?.whole();
     bytes
         .and_then(|bytes| u64::try_from(bytes).ok())
@@ -101,7 +102,7 @@ fn percent(text: &str) -> Result<Option<u8>, Wrong> {
     let whole = Some(text).filter(|t| t.bytes().all(|b| b.is_ascii_digit())).and_then(|t| t.parse().ok());
     whole.filter(|percent| (1..=100).contains(percent)).map(Some).ok_or_else(|| {
         Wrong::with(
-            format!("`{}` is no share", printable(text, 40)),
+            format!("`{}` is not a share", printable(text, 40)),
             "shares are whole percentages from 1 to 100",
         )
     })
@@ -161,10 +162,10 @@ mod tests {
             ("4k/60:64k/30", "the shares add up to 90 %, not 100 %"),
             ("4k/60:64k/60", "the shares add up to 120 %, not 100 %"),
             ("4k/100:64k", "0 % are left for 1 sizes without a share"),
-            ("4k/x", "`x` is no share"),
-            ("4k/0:8k", "`0` is no share"),
+            ("4k/x", "`x` is not a share"),
+            ("4k/0:8k", "`0` is not a share"),
             ("4k/50:8k/50,16k", "`4k/50:8k/50,16k` has several directions"),
-            ("4k/50:", "`` is no size"),
+            ("4k/50:", "`` is not a size"),
             ("4kB/50:8k", "`4kB` is ambiguous: fio, kernel and vendors disagree about `kB`"),
         ] {
             assert_eq!(shares(text).as_ref().map_err(String::as_str), Err(wrong), "{text}");

@@ -100,7 +100,7 @@ fn check(ask: &BonnieAsk, own: &Fields<'_>, place: Span, problems: &mut Problems
         problems
             .add(span("s"), "`s` is less than twice `r`: by Bonnie++'s rule data must be twice the memory")
             .expected(format!("`s: {}m` or more", ram.saturating_mul(2) / MIB))
-            .help("raise `s`, or give `r: 0`: your own word that less will do; a finding says so");
+            .help("raise `s`, or set `r: 0` to accept less data; a finding then says so");
         return None;
     }
     Some(())

@@ -118,7 +118,7 @@ fn compression(
         other => {
             let shown = printable(&text, 40);
             problems
-                .add(node.span, format!("`{shown}` is no compression of btrfs"))
+                .add(node.span, format!("`{shown}` is not a method of compression of btrfs"))
                 .expected(EXPECTED)
                 .did_you_mean = nearest(other, ["zlib", "lzo", "zstd", "none"]);
             return None;

@@ -69,7 +69,7 @@ fn provides(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Opti
             let path = value::text_keeping(inner, "a path", PLACEHOLDERS, scope, problems)?;
             if !path.starts_with("/dev/") || path.split('/').any(|part| part == "..") || path.contains('\0') {
                 problems
-                    .add(inner.span, format!("`{}` is no block device", printable(&path, 60)))
+                    .add(inner.span, format!("`{}` is not a block device", printable(&path, 60)))
                     .expected("a path below /dev, e.g. /dev/mapper/{name}");
                 return None;
             }

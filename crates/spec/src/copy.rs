@@ -63,7 +63,7 @@ pub fn copier_lacks(ask: &CopyAsk) -> Option<CopierLack> {
         }
         Copier::Cpio if ask.preserve.xattrs => lack("preserve", "doesn't keep extended attributes"),
         Copier::Cpio | Copier::Tar if ask.order.contains(&CopyOrder::Listed) => {
-            lack("order", "is given its names by us: `order: listed` is that of `cp`")
+            lack("order", "gets its names from diskproof: `order: listed` is the order of `cp`")
         }
         _ => None,
     }
@@ -171,7 +171,7 @@ fn corpus(
         }
         _ => {
             problems
-                .add(node.span, format!("`{}` is no corpus", printable(&text, 40)))
+                .add(node.span, format!("`{}` is not a corpus", printable(&text, 40)))
                 .expected(EXPECTED)
                 .suggest(&text, ["mail", "source-tree", "photos"]);
             return None;

@@ -62,7 +62,7 @@ fn one(
     check_name(key, "derived metric", problems)?;
     if info(&key.text).is_some() || PRICES.contains(&key.text.as_str()) {
         problems
-            .add(key.span, format!("`{}` is there already: it is measured or known", key.text))
+            .add(key.span, format!("`{}` is already the name of a measured or known value", key.text))
             .help("choose another name for the derived metric");
         return None;
     }

@@ -12,7 +12,7 @@ pub(crate) fn check(text: &str) -> Result<String, Wrong> {
         text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b':' | b'.' | b'/' | b'_' | b','));
     if !KINDS.contains(&kind) || !plain || text.len() > 1000 {
         return Err(Wrong {
-            message: format!("`{}` is no distribution of fio", printable(text, 40)),
+            message: format!("`{}` is not a distribution of fio", printable(text, 40)),
             help: None,
             near: nearest(kind, KINDS),
         });
@@ -41,7 +41,7 @@ fn zones(text: &str, absolute: bool) -> Result<Vec<u64>, Wrong> {
                     false => "a zone is ACCESSES/SIZE in whole percentages, e.g. `60/10`",
                     true => "a zone is ACCESSES/SIZE, a whole percentage and a size, e.g. `60/1g`",
                 };
-                Wrong::with(format!("`{}` is no zone", printable(zone, 20)), help)
+                Wrong::with(format!("`{}` is not a zone", printable(zone, 20)), help)
             })?;
         accesses += share;
         extents.push(extent);
@@ -106,10 +106,10 @@ mod tests {
         for (text, wrong) in [
             ("zoned:60/10:30/90", "the zones' accesses add up to 90 %, not 100 %"),
             ("zoned:60/10:40/80", "the zones' sizes add up to 90 %, not 100 %"),
-            ("zoned:60", "`60` is no zone"),
-            ("zoned:4294967295/1:1/1", "`4294967295/1` is no zone"),
+            ("zoned:60", "`60` is not a zone"),
+            ("zoned:4294967295/1:1/1", "`4294967295/1` is not a zone"),
             ("zoned", "`zoned` without its zones"),
-            ("uniform", "`uniform` is no distribution of fio"),
+            ("uniform", "`uniform` is not a distribution of fio"),
         ] {
             assert_eq!(check(text).unwrap_err().message, wrong, "{text}");
         }

@@ -214,7 +214,7 @@ fn values(
         }
     }
     if values.is_empty() {
-        problems.add(is.span, "the expectation speaks of no cell").help(if cells.is_empty() {
+        problems.add(is.span, "the expectation matches no cell").help(if cells.is_empty() {
             "no cell matches `for`; names are compared with their levels filled in; `*` matches anything"
         } else {
             "no cell has all the factors it mentions"

@@ -253,6 +253,10 @@ fn metric(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<&'static MetricInfo> {
+    let words: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+    if value::replaced(node, &words, scope, problems) {
+        return None;
+    }
     let name = value::text(node, "a metric, e.g. `iops`", scope, problems)?;
     known(&name, node.span, fits, options, problems)
 }

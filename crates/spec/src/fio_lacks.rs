@@ -31,23 +31,26 @@ fn lack(options: &Options) -> Option<(&'static str, &'static str)> {
         return Some(("rw", "fio does not write with `rw: randtrimwrite`: it only trims"));
     }
     if options.rate_of_all && options.rate_iops.is_some() {
-        return Some(("rate_iops", "fio holds each direction of a mix to `rate_iops`, not both together"));
+        return Some((
+            "rate_iops",
+            "fio applies `rate_iops` to each direction of a mix, not to both together",
+        ));
     }
     if mixed && options.rate_iops.is_some() && !poisson {
         return Some((
             "rate_iops",
-            "fio does not hold `rate_iops` with blocks of several sizes: it counts bytes",
+            "fio does not keep `rate_iops` with blocks of several sizes: it counts bytes",
         ));
     }
     if mixed && options.rate_bytes_per_second.is_some() && poisson {
-        let what = "fio does not hold `rate` with `rate_process: poisson` and blocks of several sizes";
+        let what = "fio does not keep `rate` with `rate_process: poisson` and blocks of several sizes";
         return Some(("rate", what));
     }
     let uneven = |size: &u64| !size.is_multiple_of(options.bs_bytes.max(1));
     if block_sizes::all(options).iter().any(uneven) {
         return Some((
             "bssplit",
-            "fio does not place blocks whose sizes are no multiples of the smallest one",
+            "fio does not place blocks of sizes that aren't multiples of the smallest one",
         ));
     }
     if options.fio_flushes_each_pass() {

@@ -145,7 +145,7 @@ fn unknown(name: &str, taken: impl Fn(&Access) -> bool) -> Refused {
     Refused {
         message: format!("fio option `{}` is not known", printable(name, 40)),
         help:
-            "only options that were checked to stay on the volumes are handed over (docs/experiment-file.md)"
+            "diskproof passes on only options that were checked to stay on the volumes (docs/experiment-file.md)"
                 .to_owned(),
         near: nearest(name, near.map(|option| option.name)),
     }
@@ -163,7 +163,7 @@ fn check_value(name: &str, value: &str) -> Result<(), Refused> {
                 match c {
                     '$' => "a dollar sign",
                     '`' => "a backtick",
-                    '#' | ';' => "the begin of a comment",
+                    '#' | ';' => "the beginning of a comment",
                     _ => "a control character",
                 }
             ),

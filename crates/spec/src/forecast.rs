@@ -3,6 +3,7 @@
 pub(crate) mod rates;
 
 use crate::find::FEWEST_TRIALS;
+use crate::lanes::{Kernels, Lanes, lanes};
 use crate::{flush, pace};
 use rates::LAYOUT_BLOCK;
 pub use rates::{
@@ -21,7 +22,7 @@ pub const FIRST_LOOK: u32 = 6;
 /// The forecast of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// Seconds of the whole run: all rounds, or as long as the budgets allow.
+    /// Seconds of the whole run: all rounds, or as long as the budgets allow. Machines that share nothing work at the same time.
     pub seconds: f64,
     /// Seconds to provide the volumes, once.
     pub provide_seconds: f64,
@@ -86,10 +87,12 @@ pub enum Budget {
 /// Forecasts a plan.
 #[must_use]
 pub fn forecast(plan: &Plan) -> Forecast {
-    let provided = Provided::of(plan);
-    let shortest = Course::of(plan, &provided, plan.measure.trial_seconds);
+    // Two names of one machine are found out when it is connected; until then, each name counts as a machine.
+    let lanes = lanes(plan, &Kernels::default());
+    let provided = Provided::of(plan, &lanes);
+    let shortest = Course::of(plan, &lanes, &provided, plan.measure.trial_seconds);
     let longest = match plan.measure.max_trial_seconds {
-        Some(seconds) => Course::of(plan, &provided, seconds),
+        Some(seconds) => Course::of(plan, &lanes, &provided, seconds),
         None => shortest.clone(),
     };
     let rounds = plan.measure.rounds;
@@ -148,21 +151,16 @@ struct Provided {
 }
 
 impl Provided {
-    fn of<'p>(plan: &'p Plan) -> Self {
+    fn of<'p>(plan: &'p Plan, lanes: &Lanes) -> Self {
         let of_cell = |cell: &'p Cell| {
             cell.stack.all_volumes().map(|volume| ((cell.target.as_str(), volume.name.as_str()), volume))
         };
         let volumes: BTreeMap<(&str, &str), &Volume> = plan.cells.iter().flat_map(of_cell).collect();
-        let mut provided = Self { seconds: 0.0, bytes: 0, needs_root: false };
+        let seconds = volumes.iter().map(|((target, _), volume)| (*target, provide_seconds(volume)));
+        let mut provided = Self { seconds: lanes.span(seconds), bytes: 0, needs_root: false };
         for volume in volumes.values() {
-            provided.seconds += VOLUME_SECONDS;
-            if let VolumeKind::Guest { limits, .. } = &volume.kind {
-                provided.seconds += VERIFY_SECONDS * f64::from(limit_count(limits));
-            }
-            if let VolumeKind::Emulate { size_bytes, limits } = &volume.kind {
+            if let VolumeKind::Emulate { size_bytes, .. } = &volume.kind {
                 provided.bytes = provided.bytes.saturating_add(*size_bytes);
-                provided.seconds +=
-                    float(*size_bytes) / LAYOUT_RATE + VERIFY_SECONDS * f64::from(limit_count(limits));
             }
             provided.needs_root |= !matches!(volume.kind, VolumeKind::Directory { .. });
         }
@@ -186,16 +184,17 @@ struct Course {
 }
 
 impl Course {
-    fn of(plan: &Plan, provided: &Provided, trial_seconds: f64) -> Self {
+    fn of(plan: &Plan, lanes: &Lanes, provided: &Provided, trial_seconds: f64) -> Self {
         let measure = Measure { trial_seconds, ..plan.measure.clone() };
         let seconds_per_trial: Vec<f64> =
             plan.cells.iter().map(|cell| self::trial_seconds(cell, &measure)).collect();
         let standing = plan.cells.iter().filter(|cell| stands(cell));
-        let (once_seconds, once_bytes) = standing.fold((0.0, 0.0), |(seconds, bytes), cell| {
-            (seconds + build_seconds(cell), bytes + laid_out(cell))
-        });
+        let once_seconds =
+            lanes.span(standing.clone().map(|cell| (cell.target.as_str(), build_seconds(cell))));
+        let once_bytes: f64 = standing.map(laid_out).sum();
+        let targets = plan.cells.iter().map(|cell| cell.target.as_str());
         Self {
-            round_seconds: seconds_per_trial.iter().sum(),
+            round_seconds: lanes.span(targets.zip(seconds_per_trial.iter().copied())),
             round_bytes: plan.cells.iter().map(|cell| trial_bytes(cell, &measure)).sum(),
             seconds_per_trial,
             provide_seconds: provided.seconds + once_seconds,
@@ -230,6 +229,17 @@ impl Course {
             .filter_map(|(budget, rounds)| Some(Spent { budget, rounds: rounds? }))
             .min_by(|a, b| a.rounds.total_cmp(&b.rounds))
     }
+}
+
+/// Returns the seconds to provide one volume.
+fn provide_seconds(volume: &Volume) -> f64 {
+    let verified = |limits: &Limits| VERIFY_SECONDS * f64::from(limit_count(limits));
+    VOLUME_SECONDS
+        + match &volume.kind {
+            VolumeKind::Guest { limits, .. } => verified(limits),
+            VolumeKind::Emulate { size_bytes, limits } => float(*size_bytes) / LAYOUT_RATE + verified(limits),
+            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => 0.0,
+        }
 }
 
 fn limit_count(limits: &Limits) -> u8 {

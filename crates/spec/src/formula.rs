@@ -53,7 +53,7 @@ impl Operand for Term {
 
     fn add(self, other: Self) -> Result<Self, Wrong> {
         if self.over != other.over || self.under != other.under {
-            return Err(Wrong::with("a sum of what isn't alike is no single metric", ALLOWED));
+            return Err(Wrong::with("a sum of different things is not a single metric", ALLOWED));
         }
         Ok(Self { factor: Operand::add(self.factor, other.factor)?, ..self })
     }

@@ -93,7 +93,7 @@ fn scheduler(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Opt
     let text = value::text(node, EXPECTED, scope, problems)?;
     let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if text.is_empty() || text.len() > 15 || !plain {
-        problems.add(node.span, format!("`{}` is no scheduler", printable(&text, 40))).expected(EXPECTED);
+        problems.add(node.span, format!("`{}` is not a scheduler", printable(&text, 40))).expected(EXPECTED);
         return None;
     }
     // The single-queue block layer's noop also does nothing.

@@ -281,7 +281,7 @@ fn cipher(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option
         return Some(typed);
     }
     problems
-        .add(node.span, format!("`{}` is no name of a cipher{}", printable(&typed, 40), scope.levels()))
+        .add(node.span, format!("`{}` is not the name of a cipher{}", printable(&typed, 40), scope.levels()))
         .expected(EXPECTED);
     None
 }

@@ -38,8 +38,8 @@ pub(crate) fn read(
 ) -> Option<Lvm> {
     if below.made_by("lvm") {
         problems
-            .add(frame.key_span, "`lvm` stands on a logical volume, whose group is its own")
-            .help("say in one `lvm` layer what both shall be");
+            .add(frame.key_span, "`lvm` stands on a logical volume, which has a volume group of its own")
+            .help("put the options of both into one `lvm` layer");
         return None;
     }
     let devices = match given {
@@ -73,7 +73,7 @@ pub(crate) fn read(
     };
     let lvm = Lvm { layout, size_bytes, tag, cache, thin: Some(thin(node, scope, problems)?) };
     fits(node, &lvm, below, scope, problems)?;
-    note_limits(node, below.volumes, "a thin pool fills with zeros and writes to its metadata", problems);
+    note_limits(node, below.volumes, "a thin pool writes zeros and its metadata", problems);
     Some(lvm)
 }
 
@@ -88,7 +88,7 @@ fn thin_alone(
     if let Some(other) = ["cache", "writecache"].into_iter().find(|name| fields.get(name).is_some()) {
         problems
             .add(node.span, format!("`thin` and `{other}` are both given"))
-            .help("ask what each costs in a stack of its own");
+            .help("measure each in a stack of its own");
         return None;
     }
     if layout.copies() > 1 {
@@ -284,7 +284,7 @@ fn tag(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> O
     if !text.is_empty() && text.len() <= 64 && !text.starts_with('-') && text.chars().all(plain) {
         return Some(Some(text));
     }
-    problems.add(node.span, format!("`{}` is no tag", printable(&text, 40))).expected(EXPECTED);
+    problems.add(node.span, format!("`{}` is not a tag", printable(&text, 40))).expected(EXPECTED);
     None
 }
 
@@ -488,8 +488,7 @@ fn note_limits<'v>(
         problems.note(
             node.span,
             format!(
-                "the limits of `{}` hold for what the load itself asks; what {what} is the kernel's own doing and \
-                 escapes them",
+                "the limits of `{}` apply to the load's own I/O only, not to what the kernel does by itself: {what}",
                 volume.name
             ),
         );

@@ -25,7 +25,7 @@ pub(crate) fn read(
         problems
             .add(
                 frame.key_span,
-                format!("`md` combines volumes, but `{}` below hands up a single device", made.by),
+                format!("`md` combines volumes, but `{}` below it makes a single device", made.by),
             )
             .help("put `md` below it, on the volumes themselves");
         return None;

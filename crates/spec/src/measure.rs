@@ -8,6 +8,7 @@ mod until;
 pub(crate) use check::{Rest, check};
 
 use crate::fields::Fields;
+use crate::limits::MAX_TARGETS;
 use crate::money;
 use crate::number::Number;
 use crate::problems::Problems;
@@ -60,6 +61,10 @@ pub(crate) fn read(
     if let Some(node) = fields.get("sample_hz") {
         measure.sample_hz = hertz(node, scope, problems).unwrap_or(measure.sample_hz);
     }
+    measure.at_once = fields.get("at_once").and_then(|node| {
+        let most = value::integer(node, 1..=MAX_TARGETS as u64, scope, problems)?;
+        u32::try_from(most).ok()
+    });
     let budget = fields.get("budget").and_then(|node| Fields::open(node, &BUDGET, problems));
     if let Some(budget) = &budget {
         measure.max_seconds =

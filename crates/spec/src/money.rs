@@ -22,7 +22,7 @@ pub(crate) fn amount(amount: &str, scope: &Scope<'_>) -> Result<Number, Wrong> {
             evaluate(amount, &mut |name| scope.number(name))
         }
         None => Err(Wrong::with(
-            format!("`{}` is no amount of money", printable(amount, 40)),
+            format!("`{}` is not an amount of money", printable(amount, 40)),
             "write the number alone; its currency is said once, at the top: `currency: EUR`",
         )),
     }
@@ -41,6 +41,6 @@ pub(crate) fn currency(node: &Node, problems: &mut Problems<'_>) -> Option<Strin
     if (1..=8).contains(&text.chars().count()) && !text.contains(odd) {
         return Some(text.to_owned());
     }
-    problems.add(node.span, format!("`{}` is no currency", printable(text, 20))).expected(EXPECTED);
+    problems.add(node.span, format!("`{}` is not a currency", printable(text, 20))).expected(EXPECTED);
     None
 }

@@ -59,7 +59,10 @@ pub fn native_lacks(options: &Options, layout: Layout) -> Vec<Lack> {
         let each = options.rate_iops.filter(|_| !options.rate_of_all);
         let rates = [("rate_iops", each), ("rate", options.rate_bytes_per_second)];
         for (name, _) in rates.iter().filter(|(_, rate)| rate.is_some()) {
-            lack(name, format!("`{name}` with `rw: {}`: fio holds each direction to it", options.rw.name()));
+            lack(
+                name,
+                format!("`{name}` with `rw: {}`: fio applies it to each direction", options.rw.name()),
+            );
         }
     }
     if let Some(verify) = options.verify.as_deref().filter(|verify| *verify != "crc32c") {

@@ -105,7 +105,7 @@ fn version(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Optio
     let found = NfsVersion::ALL.into_iter().find(|version| version.word() == typed);
     if found.is_none() {
         problems
-            .add(node.span, format!("`{}` is no version of NFS{}", printable(&typed, 20), scope.levels()))
+            .add(node.span, format!("`{}` is not a version of NFS{}", printable(&typed, 20), scope.levels()))
             .expected(EXPECTED);
     }
     found
@@ -137,10 +137,10 @@ fn export(node: Option<&Node>, scope: &Scope<'_>, problems: &mut Problems<'_>) -
         let why = match name {
             "rw" | "ro" | "no_root_squash" | "root_squash" | "all_squash" | "no_all_squash" | "anonuid"
             | "anongid" | "secure" | "insecure" | "sec" => {
-                "every export of ours is read-write, to its one client and root on it only"
+                "every export that diskproof makes is read-write, to its one client and root on it only"
             }
             "fsid" | "mountpoint" | "mp" | "crossmnt" | "nohide" | "hide" | "refer" | "replicas" => {
-                "an export of ours is known by its own fsid, and what is mounted below it is not exported"
+                "an export that diskproof makes has an fsid of its own, and what is mounted below it is not exported"
             }
             _ => "only what changes how the server works can be set",
         };

@@ -24,7 +24,7 @@ pub(crate) fn check(
         let names = targets.iter().map(|target| target.name.as_str());
         let known = names.clone().collect::<Vec<_>>().join(", ");
         problems
-            .add(span, format!("`client: {asked}` of stack `{shown}` is no target"))
+            .add(span, format!("`client: {asked}` of stack `{shown}` is not a target"))
             .suggest(client, names)
             .help(if known.is_empty() {
                 "name two machines in `targets`: one that has the volumes, and this one".to_owned()
@@ -44,9 +44,9 @@ pub(crate) fn check(
         return refused(
             problems,
             format!(
-                "the cache of stack `{shown}` comes or goes between laying out and the end, and `{asked}` mounts it"
+                "the cache of stack `{shown}` is attached or flushed during the trial, and `{asked}` mounts the stack"
             ),
-            "only where it is loaded is known when: leave `attach` and `detach` out, or `client`",
+            "only the machine that makes the load knows when to do that: leave `attach` and `detach` out, or `client`",
         );
     }
     for server in places.iter().filter_map(|place| targets.iter().find(|target| target.name == *place)) {

@@ -165,7 +165,7 @@ pub(crate) fn plain_name(text: &str) -> Result<String, Wrong> {
         true => "diskproof places the data itself; a name only says that all jobs share one file",
         false => "it begins with a letter or digit and has at most 100 characters",
     };
-    Err(Wrong::with(format!("`{}` is no plain name", printable(text, 40)), help))
+    Err(Wrong::with(format!("`{}` is not a plain name", printable(text, 40)), help))
 }
 
 fn other(

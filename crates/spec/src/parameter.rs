@@ -129,7 +129,7 @@ fn plain(node: &Node) -> Option<String> {
 }
 
 /// Checks the name of a parameter or factor.
-pub(crate) fn check_name(key: &Key, what: &str, problems: &mut Problems<'_>) -> Option<()> {
+pub(crate) fn check_name(key: &Key, what: &'static str, problems: &mut Problems<'_>) -> Option<()> {
     let shown = printable(&key.text, 40);
     if !is_name(&key.text) || key.text.len() > 40 {
         problems
@@ -143,6 +143,7 @@ pub(crate) fn check_name(key: &Key, what: &str, problems: &mut Problems<'_>) -> 
             .help(format!("choose another name, e.g. `my_{shown}`"));
         return None;
     }
+    problems.declare(what, &key.text, key.span);
     Some(())
 }
 
@@ -308,7 +309,7 @@ fn numeric(text: &str, kind: &str, scope: &Scope<'_>) -> Result<Level, Wrong> {
         return Err(Wrong::new(format!("`{shown}` is not whole")));
     }
     if kind == "size" && (number.is_negative() || number.is_zero()) {
-        return Err(Wrong::new(format!("`{shown}` is no size")));
+        return Err(Wrong::new(format!("`{shown}` is not a size")));
     }
     Ok(Level::Text(if written { filled } else { number.to_string() }))
 }

@@ -183,7 +183,7 @@ pub(crate) fn per_hour(typed: &str, scope: &Scope<'_>) -> Result<Number, Wrong> 
     };
     let unit = unit.trim();
     let Some((_, hours)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-        let message = format!("`{}` is no time of a price", printable(unit, 20));
+        let message = format!("`{}` is not a period of a price", printable(unit, 20));
         let near = nearest(unit, UNITS.iter().map(|(name, _)| *name));
         return Err(Wrong { message, help: None, near });
     };
@@ -209,7 +209,7 @@ pub(crate) fn one_currency(
     {
         problems
             .add(key.span, format!("the experiment is in {own}, and its price list in {of_list}"))
-            .help("one currency; nothing is converted here");
+            .help("use one currency; diskproof doesn't convert");
     }
     own.or(of_list)
 }

@@ -106,7 +106,7 @@ fn day(node: &Node, problems: &mut Problems<'_>) -> Option<String> {
     if is_date(text) {
         return Some(text.to_owned());
     }
-    problems.add(node.span, format!("`{}` is no date", printable(text, 20))).expected(EXPECTED);
+    problems.add(node.span, format!("`{}` is not a date", printable(text, 20))).expected(EXPECTED);
     None
 }
 
@@ -228,7 +228,7 @@ pub(crate) fn span(text: &str) -> Result<Number, Wrong> {
         _ => duration(text)?,
     };
     if seconds.is_zero() {
-        return Err(Wrong::new(format!("`{shown}` is no time at all")));
+        return Err(Wrong::new(format!("`{shown}` is a time of length 0")));
     }
     Ok(seconds)
 }
@@ -374,7 +374,7 @@ fn count(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<
     let plain = |text: &str, scope: &Scope<'_>| match Number::parse(text) {
         Some(number) => Ok(number),
         None if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '(') => money::amount(text, scope),
-        None => Err(Wrong::new(format!("`{}` is no plain number", printable(text, 40)))),
+        None => Err(Wrong::new(format!("`{}` is not a plain number", printable(text, 40)))),
     };
     number(node, "a plain number of units, e.g. `3000`", plain, scope, problems)
 }

@@ -12,6 +12,14 @@ pub(crate) struct Problems<'s> {
     seen: BTreeSet<(String, usize, bool)>,
     beyond: Diagnostic,
     notes: Vec<String>,
+    declared: Vec<Declared>,
+}
+
+/// A parameter or factor, and where it is declared.
+struct Declared {
+    what: &'static str,
+    name: String,
+    at: Span,
 }
 
 impl<'s> Problems<'s> {
@@ -22,6 +30,7 @@ impl<'s> Problems<'s> {
             seen: BTreeSet::new(),
             beyond: Diagnostic::default(),
             notes: Vec::new(),
+            declared: Vec::new(),
         }
     }
 
@@ -96,6 +105,19 @@ impl<'s> Problems<'s> {
             Some((_, last)) => last,
             None => &mut self.beyond,
         }
+    }
+
+    /// Remembers where a parameter or factor is declared.
+    pub(crate) fn declare(&mut self, what: &'static str, name: &str, at: Span) {
+        self.declared.push(Declared { what, name: name.to_owned(), at });
+    }
+
+    /// Returns the declaration that gives a name its meaning at `span`, as "parameter `n` (line 3)".
+    pub(crate) fn declaration(&self, name: &str, span: Span) -> Option<String> {
+        let named = self.declared.iter().filter(|one| one.name == name);
+        let before = named.clone().filter(|one| one.at.start <= span.start).next_back();
+        let one = before.or_else(|| named.clone().next())?;
+        Some(format!("{} `{name}` (line {})", one.what, self.source.line(one.at.start)))
     }
 
     /// Adds a note about something that is not an error. A note is added once.

@@ -120,7 +120,7 @@ fn vars(
         let begins = letters.next().is_some_and(|first| first.is_ascii_lowercase());
         let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if !begins || !letters.all(rest) {
-            let message = format!("`{}` is no name of a variable", printable(&key.text, 60));
+            let message = format!("`{}` is not the name of a variable", printable(&key.text, 60));
             problems.add(key.span, message).expected("a-z, then a-z 0-9 _");
             return None;
         }

@@ -40,7 +40,10 @@ pub(crate) fn amount(text: &str) -> Option<Result<Number, Wrong>> {
         return None;
     }
     let Some(number) = Number::parse(digits) else {
-        return Some(Err(Wrong::new(format!("`{}` is no number", crate::diagnostic::printable(digits, 40)))));
+        return Some(Err(Wrong::new(format!(
+            "`{}` is not a number",
+            crate::diagnostic::printable(digits, 40)
+        ))));
     };
     let lower = suffix.to_ascii_lowercase();
     let power = match lower.as_str() {
@@ -74,7 +77,7 @@ fn wrong_suffix(digits: &str, lower: &str, typed: &str) -> Wrong {
             format!("write `{digits}`: bytes need no unit"),
         ),
         _ => Wrong::with(
-            format!("`{typed}` is no unit of size"),
+            format!("`{typed}` is not a unit of size"),
             "sizes take fio's suffixes k, m, g, t: powers of 1024",
         ),
     }
@@ -87,7 +90,10 @@ pub(crate) fn duration(text: &str) -> Result<Number, Wrong> {
     let (digits, unit) = text.split_at(end);
     let shown = crate::diagnostic::printable(text, 40);
     let Some(number) = Number::parse(digits) else {
-        return Err(Wrong::with(format!("`{shown}` is no time"), "write e.g. `20s`, `500ms`, `5m` or `1h`"));
+        return Err(Wrong::with(
+            format!("`{shown}` is not a time"),
+            "write e.g. `20s`, `500ms`, `5m` or `1h`",
+        ));
     };
     let (times, by) = match unit.trim() {
         "us" => (1, 1_000_000),
@@ -104,7 +110,10 @@ pub(crate) fn duration(text: &str) -> Result<Number, Wrong> {
         }
         other => {
             let other = crate::diagnostic::printable(other, 20);
-            return Err(Wrong::with(format!("`{other}` is no unit of time"), "units are us, ms, s, m, h, d"));
+            return Err(Wrong::with(
+                format!("`{other}` is not a unit of time"),
+                "units are us, ms, s, m, h, d",
+            ));
         }
     };
     let factor = Number::new(times, by).unwrap_or(Number::integer(1));
@@ -127,11 +136,11 @@ pub(crate) fn percent(text: &str) -> Result<Number, Wrong> {
             Some(_) => format!("write `{shown}%`"),
             None => "write e.g. `5%`".to_owned(),
         };
-        return Err(Wrong::with(format!("`{shown}` is no percentage"), help));
+        return Err(Wrong::with(format!("`{shown}` is not a percentage"), help));
     };
     Number::parse(digits.trim())
         .and_then(|n| n.divide(Number::integer(100)))
-        .ok_or_else(|| Wrong::with(format!("`{shown}` is no percentage"), "write e.g. `5%`"))
+        .ok_or_else(|| Wrong::with(format!("`{shown}` is not a percentage"), "write e.g. `5%`"))
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Scope<'_> {
     pub(crate) fn number(&self, name: &str) -> Result<Number, Wrong> {
         match self.find(name) {
             Some(Level::Text(text)) => amount(text).unwrap_or_else(|| {
-                Err(Wrong::new(format!("`{name}` is `{}`, which is no number", printable(text, 40))))
+                Err(Wrong::new(format!("`{name}` is `{}`, which is not a number", printable(text, 40))))
             }),
             Some(Level::List(_)) => Err(Wrong::new(format!("`{name}` is a list, not a number"))),
             None => Err(self.unknown(name)),

@@ -9,12 +9,12 @@ use crate::scope::Scope;
 use crate::source::Span;
 use crate::tariff::PriceList;
 use crate::tree::{Key, Node, Value, find};
-use crate::vocabulary::{BURST, BUSES, CEILING, DISK_CACHES, LAB_DISK, LIMIT_CHANGE, TARGET};
+use crate::vocabulary::{AIOS, BURST, BUSES, CEILING, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE, TARGET};
 use crate::volume;
 use crate::{price, value};
 use record::id::LOCAL;
 use record::quantity::Bytes;
-use record::target::{Bus, Ceiling, DiskCache, LabDisk, Target, TargetKind};
+use record::target::{Aio, Bus, Ceiling, DiskCache, ImageFormat, LabDisk, Target, TargetKind, clash};
 use record::volume::{Burst, LimitChange, Limits};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +89,7 @@ fn ceiling(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Optio
     };
     if fields.entries().is_empty() {
         problems
-            .add_missing(node.span, "limits of a machine that say no limit")
+            .add_missing(node.span, "limits of a machine without a limit")
             .expected("`iops`, `bps` or both, e.g. `{ iops: 16000, bps: 593m }`");
         return None;
     }
@@ -102,7 +102,13 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     if let Value::Text(text) = &node.value
         && text == LOCAL
     {
-        return Some(Target { name, kind: TargetKind::Local, address: None, ceiling: None });
+        return Some(Target {
+            name,
+            kind: TargetKind::Local,
+            address: None,
+            ceiling: None,
+            shares: Vec::new(),
+        });
     }
     let fields = match &node.value {
         Value::Map(_) => Some(Fields::open(node, &TARGET, problems)?),
@@ -160,7 +166,28 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
         Some(node) => Some(ceiling(node, scope, problems)?),
         None => None,
     };
-    Some(Target { name, kind, address, ceiling })
+    let shares = match fields.get("shares") {
+        Some(node) => shares(node, scope, problems)?,
+        None => Vec::new(),
+    };
+    Some(Target { name, kind, address, ceiling, shares })
+}
+
+/// Reads the names of what a machine shares with others.
+fn shares(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
+    const EXPECTED: &str = "names of what it shares with other machines, e.g. `[switch1]`";
+    let items = list(node);
+    if let Some(item) = items.get(MAX_TARGETS) {
+        problems.add(item.span, format!("more than {MAX_TARGETS} names"));
+        return None;
+    }
+    let mut names = Vec::new();
+    for item in items {
+        let key = Key { span: item.span, text: value::text(item, EXPECTED, scope, problems)? };
+        crate::name::check_plain(&key, "what machines share", problems)?;
+        names.push(key.text);
+    }
+    Some(names)
 }
 
 /// Reads an address. It becomes a word of mount(8) and exportfs(8), so characters with another meaning there are refused.
@@ -180,7 +207,7 @@ pub(crate) fn plain_address(node: &Node, scope: &Scope<'_>, problems: &mut Probl
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     if text.is_empty() || text.len() > 253 || text.starts_with('-') || !text.bytes().all(plain) {
         problems
-            .add(node.span, format!("`{}` is no address", printable(&text, 60)))
+            .add(node.span, format!("`{}` is not an address", printable(&text, 60)))
             .expected(EXPECTED_ADDRESS);
         return None;
     }
@@ -193,7 +220,7 @@ pub(crate) fn destination(node: &Node, scope: &Scope<'_>, problems: &mut Problem
     let text = value::text(node, EXPECTED, scope, problems)?;
     if text.is_empty() || text.starts_with('-') || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         problems
-            .add(node.span, format!("`{}` is no destination", printable(&text, 60)))
+            .add(node.span, format!("`{}` is not a destination", printable(&text, 60)))
             .expected(EXPECTED)
             .help("a port or key belongs into ~/.ssh/config");
         return None;
@@ -238,15 +265,38 @@ fn disk(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) 
         Some(node) => Some(burst(node, limits.total_iops.or(limits.read_iops), scope, problems)?),
         None => None,
     };
-    let bus = match fields.get("bus") {
-        Some(node) => bus(value::choice(node, BUSES, scope, problems)?),
-        None => Bus::default(),
+    let mut word = |key: &str, all: &'static [&'static str]| match fields.get(key) {
+        Some(node) => Some(Some(value::choice(node, all, scope, problems)?)),
+        None => Some(None),
+    };
+    let bus = word("bus", BUSES)?.and_then(Bus::named).unwrap_or_default();
+    let aio = word("aio", AIOS)?.and_then(Aio::named).unwrap_or_default();
+    let format = word("format", FORMATS)?.and_then(ImageFormat::named).unwrap_or_default();
+    let iothread = match fields.get("iothread") {
+        Some(node) => value::switch(node, scope, problems)?,
+        None => false,
     };
     let cache = match fields.get("cache") {
         Some(node) => cache(value::choice(node, DISK_CACHES, scope, problems)?),
         None => DiskCache::default(),
     };
-    Some(LabDisk { name: key.text.clone(), size_bytes, limits, burst, changes, bus, cache })
+    if let Some(why) = clash(bus, cache, aio, iothread) {
+        let span = fields.key(if iothread { "iothread" } else { "aio" }).map_or(key.span, |key| key.span);
+        problems.add(span, why.to_owned());
+        return None;
+    }
+    Some(LabDisk {
+        name: key.text.clone(),
+        size_bytes,
+        limits,
+        burst,
+        changes,
+        bus,
+        cache,
+        aio,
+        format,
+        iothread,
+    })
 }
 
 /// Reads changes of limits during each trial, in order of time; each has all limits from then on.
@@ -280,7 +330,7 @@ fn changes(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) 
         let limits = limits(&own, scope, problems)?;
         if limits == Limits::default() {
             problems
-                .add(item.span, "a change that says no limit")
+                .add(item.span, "a change without a limit")
                 .expected("all limits that hold from then on, e.g. `{ after: 5s, iops: 40 }`");
             return None;
         }
@@ -310,10 +360,6 @@ fn limits(fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -
         limits.total_bps = Some(value::size(node, scope, problems)?);
     }
     Some(limits)
-}
-
-fn bus(word: &str) -> Bus {
-    Bus::named(word).unwrap_or_default()
 }
 
 fn cache(word: &str) -> DiskCache {

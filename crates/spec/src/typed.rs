@@ -17,7 +17,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 pub fn span(text: &str) -> Result<u64, String> {
     let seconds = crate::prices::span(text).map_err(in_words)?;
     let whole = seconds.whole().and_then(|seconds| u64::try_from(seconds).ok());
-    whole.ok_or_else(|| format!("`{text}` is no whole number of seconds"))
+    whole.ok_or_else(|| format!("`{text}` is not a whole number of seconds"))
 }
 
 /// Parses a size, and returns bytes: `4096`, `10g`; suffixes are powers of 1024.
@@ -25,11 +25,12 @@ pub fn span(text: &str) -> Result<u64, String> {
 /// # Errors
 /// If the text is wrong; the message says why.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    let number = amount(text).ok_or_else(|| format!("`{text}` is no size, e.g. `10g`"))?.map_err(in_words)?;
+    let number =
+        amount(text).ok_or_else(|| format!("`{text}` is not a size, e.g. `10g`"))?.map_err(in_words)?;
     number
         .whole()
         .and_then(|n| u64::try_from(n).ok())
-        .ok_or_else(|| format!("`{text}` is no whole number of bytes"))
+        .ok_or_else(|| format!("`{text}` is not a whole number of bytes"))
 }
 
 fn in_words(wrong: Wrong) -> String {

@@ -306,6 +306,22 @@ pub(crate) fn switch(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     }
 }
 
+/// Reports a word that has a meaning here, but is replaced by a parameter or factor of the same name.
+pub(crate) fn replaced(node: &Node, words: &[&str], scope: &Scope<'_>, problems: &mut Problems<'_>) -> bool {
+    let Value::Text(word) = &node.value else { return false };
+    let Some(level) = scope.find(word) else { return false };
+    let value = level.text();
+    if !words.contains(&word.as_str()) || words.contains(&value.as_str()) {
+        return false;
+    }
+    let by = problems.declaration(word, node.span).unwrap_or_else(|| format!("parameter `{word}`"));
+    let value = crate::diagnostic::printable(&value, 40);
+    problems
+        .add(node.span, format!("the {by} replaces the word `{word}` here by its value, `{value}`"))
+        .help(format!("give it another name where it is declared, e.g. `my_{word}`"));
+    true
+}
+
 /// Reads one of a few words.
 pub(crate) fn choice<'w>(
     node: &Node,
@@ -313,6 +329,9 @@ pub(crate) fn choice<'w>(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<&'w str> {
+    if replaced(node, words, scope, problems) {
+        return None;
+    }
     let expected = format!("one of {}", words.join(", "));
     let typed = text(node, &expected, scope, problems)?;
     let found = words.iter().find(|word| **word == typed);

@@ -18,7 +18,7 @@ mod zfs;
 pub(crate) use asked::{CONTRAST, EXPECTATION};
 pub(crate) use find::{FIND, FIND_BY, FIND_LIMIT};
 pub(crate) use knobs::KNOBS;
-pub(crate) use lab_disk::{BURST, BUSES, DISK_CACHES, LAB_DISK, LIMIT_CHANGE};
+pub(crate) use lab_disk::{AIOS, BURST, BUSES, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE};
 pub(crate) use layer_name::LayerName;
 use limits::{BPS, IOPS, READ_BPS, READ_IOPS, WRITE_BPS, WRITE_IOPS};
 pub(crate) use machines::{MACHINE, MACHINES};
@@ -67,7 +67,7 @@ pub(crate) static EXPERIMENT: Table = Table {
         needed(
             "workloads",
             Shape::MapOf(&Shape::Map(&WORKLOAD)),
-            "What is asked of every stack; {factor} in a name is filled in",
+            "The loads that every stack gets; {factor} in a name is filled in",
         ),
         key(
             "only",
@@ -137,7 +137,7 @@ pub(crate) static TARGET: Table = Table {
     what: "a target",
     keys: &[
         key("ssh", Shape::Text, "host, user@host, or a name of ~/.ssh/config; sshd is all it needs"),
-        key("guest", Shape::Text, "Name of a lab guest, brought up for the run (`diskproof lab`)"),
+        key("guest", Shape::Text, "Name of a lab guest, started for the run (`diskproof lab`)"),
         key(
             "disks",
             Shape::MapOf(&Shape::Map(&LAB_DISK)),
@@ -154,7 +154,12 @@ pub(crate) static TARGET: Table = Table {
             Shape::Either(&[Shape::Text, Shape::Map(&VOLUME_PRICE)]),
             "What the machine costs: `0.10/hour`, or the name of an offer of `prices`",
         ),
-        key("limits", Shape::Map(&CEILING), "What the machine passes on, all its volumes together"),
+        key("limits", Shape::Map(&CEILING), "Limits of the machine for all its volumes together"),
+        key(
+            "shares",
+            Shape::ListOf(&Shape::Text),
+            "Names of what it shares with other machines, e.g. [switch1]: machines with a name in common take turns",
+        ),
     ],
     instead: &[
         ("host", "write `ssh: user@host`"),
@@ -333,7 +338,11 @@ pub(crate) static LAYER: Table = Table {
             "What is below, exported by this machine's NFS server and mounted from it",
         ),
         key("command", Shape::Map(&COMMAND), "Your own programs"),
-        key("knobs", Shape::Map(&KNOBS), "Settings of the kernel while the stack stands, put back after it"),
+        key(
+            "knobs",
+            Shape::Map(&KNOBS),
+            "Settings of the kernel while the stack exists; undo puts them back",
+        ),
     ],
     instead: &[
         ("lvm2", "write `lvm`"),
@@ -448,7 +457,7 @@ pub(crate) static COMMAND: Table = Table {
         needed(
             "provides",
             Shape::Either(&[Shape::Choice(&["mount"]), Shape::Map(&PROVIDES)]),
-            "What it hands upward: `mount`, or { device: /dev/... }",
+            "What it gives to the next layer or the load: `mount`, or { device: /dev/... }",
         ),
     ],
     instead: &[("start", "write `up`"), ("stop", "write `down`"), ("run", "write `up`")],
@@ -490,6 +499,11 @@ pub(crate) static MEASURE: Table = Table {
             "Share of the trials cut off at each end before means are taken, e.g. 10%",
         ),
         key("sample_hz", Shape::Text, "Samples of the kernel's counters per second (default: 10)"),
+        key(
+            "at_once",
+            Shape::Integer,
+            "The most machines that run a trial at the same time (default: all that share nothing)",
+        ),
     ],
     instead: &[
         ("time", "write `trial`"),

@@ -176,7 +176,7 @@ fn directory(
     let text = value::text(node, "a path of a directory that exists", scope, problems)?;
     if text.is_empty() || text.contains('\0') || text.starts_with('~') {
         problems
-            .add(node.span, format!("`{}` is no path of a directory", printable(&text, 60)))
+            .add(node.span, format!("`{}` is not the path of a directory", printable(&text, 60)))
             .expected("an absolute path, or one relative to the experiment file");
         return None;
     }
@@ -203,12 +203,16 @@ pub(crate) fn known(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Option<String> {
+    let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+    if value::replaced(node, &names, scope, problems) {
+        return None;
+    }
     let name = value::text(node, "the name of a target", scope, problems)?;
     if targets.iter().any(|target| target.name == name) {
         return Some(name);
     }
     let diagnostic = problems.add(node.span, format!("there is no target `{}`", printable(&name, 60)));
-    diagnostic.suggest(&name, targets.iter().map(|target| target.name.as_str()));
+    diagnostic.suggest(&name, names);
     if targets.is_empty() {
         diagnostic.help("declare it: `targets: { NAME: { ssh: user@host } }`");
     }
@@ -286,7 +290,7 @@ fn id(typed: &str, span: Span, problems: &mut Problems<'_>) -> Option<String> {
         || id.chars().any(char::is_control)
     {
         problems
-            .add(span, format!("`{}` is no disk's id", printable(&id, 80)))
+            .add(span, format!("`{}` is not a disk's id", printable(&id, 80)))
             .expected("the name of a link in /dev/disk/by-id")
             .help("names like /dev/sda move between boots; `diskproof devices` lists every disk with its id");
         return None;

@@ -33,7 +33,7 @@ fn one(text: &str) -> Result<Want, String> {
     let shown = printable(text, 60);
     let example = "write e.g. `iops >= 3000` or `read_lat_p99 <= 5ms`";
     let Some(at) = text.find(['<', '>', '=', '≥', '≤']) else {
-        return Err(format!("`{shown}` is no limit; {example}"));
+        return Err(format!("`{shown}` is not a limit; {example}"));
     };
     let (metric, rest) = (text[..at].trim(), &text[at..]);
     let (bound, value) = match rest.strip_prefix(">=").or(rest.strip_prefix('≥')) {
@@ -45,7 +45,7 @@ fn one(text: &str) -> Result<Want, String> {
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if metric.is_empty() || !metric.chars().all(plain) {
-        return Err(format!("`{}` is no name of a metric (docs/metrics.md)", printable(metric, 40)));
+        return Err(format!("`{}` is not the name of a metric (docs/metrics.md)", printable(metric, 40)));
     }
     let unit = info(metric).map_or("", |info| info.unit);
     let number = quantity(value.trim(), unit).map_err(|why| in_words(metric, why))?;
@@ -85,7 +85,7 @@ fn decimal_rate(text: &str) -> Option<Number> {
 }
 
 fn no_number(text: &str) -> Wrong {
-    Wrong::new(format!("`{}` is no number", printable(text, 40)))
+    Wrong::new(format!("`{}` is not a number", printable(text, 40)))
 }
 
 /// The message about a wrong value. Its unit is not known either where the metric is misspelled.
@@ -123,18 +123,18 @@ mod tests {
     #[test]
     fn what_is_no_limit_is_told_with_the_way_out() {
         for (text, told) in [
-            ("", "is no limit"),
-            ("iops", "is no limit"),
+            ("", "is not a limit"),
+            ("iops", "is not a limit"),
             ("iops > 3000", "neither `>=` nor `<=`"),
             ("iops = 3000", "neither `>=` nor `<=`"),
             ("read_lat_p99 <= 5", "write `5s` for seconds"),
-            ("iops >= 3k", "is no number"),
+            ("iops >= 3k", "is not a number"),
             ("iops >= 0", "is 0"),
             ("read_lat_p9 <= 5ms", "did you mean `read_lat_p9"),
-            ("iops >= 1,000", "is no limit"),
+            ("iops >= 1,000", "is not a limit"),
             ("iops >= 1, iops >= 2", "two limits on one side"),
             ("bw >= 200MB", "ambiguous"),
-            ("a b >= 1", "no name of a metric"),
+            ("a b >= 1", "not the name of a metric"),
         ] {
             let refused = wants(text).unwrap_err();
             assert!(refused.contains(told), "{text}: {refused}");

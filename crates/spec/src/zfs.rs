@@ -187,7 +187,10 @@ fn compression(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> O
         return Some(text);
     }
     problems
-        .add(node.span, format!("`{}` is no compression of ZFS{}", printable(&text, 40), scope.levels()))
+        .add(
+            node.span,
+            format!("`{}` is not a method of compression of ZFS{}", printable(&text, 40), scope.levels()),
+        )
         .expected(EXPECTED)
         .did_you_mean = nearest(&text, plain.into_iter().chain(["gzip-6", "zstd-3"]));
     None

@@ -98,8 +98,8 @@ fn options_of_io_are_refused_by_name_and_line() {
 fn what_makes_no_sense_is_refused() {
     for (rest, why) in [
         ("", "needs `corpus`"),
-        ("corpus: mails", "is no corpus"),
-        ("corpus: relative/path", "is no corpus"),
+        ("corpus: mails", "is not a corpus"),
+        ("corpus: relative/path", "is not a corpus"),
         ("corpus: /srv, files: 5", "`files` of a directory"),
         ("corpus: mail, files: 5, scale: 10%", "cannot both be given"),
         ("corpus: mail, files: 5, copier: rsync, order: descending", "`copier: rsync` sorts names by itself"),

@@ -74,8 +74,8 @@ fn what_is_wrong_is_told_with_its_line() {
     let refusal = |text: &str| written(text, &CostAsk::default()).unwrap_err().to_string();
     for (offers, told) in [
         ("x: { per_huor: 1 }", "did you mean `per_hour`"),
-        ("x: { per_hour: 1e3 }", "no amount of money"),
-        ("x: { per_hour: -1 }", "no amount of money"),
+        ("x: { per_hour: 1e3 }", "not an amount of money"),
+        ("x: { per_hour: -1 }", "not an amount of money"),
         ("x: { billed_by: second }", "offer `x` has no price"),
         ("x: { upfront: 100 }", "`upfront` and no `term`"),
         ("x: { per_hour: 1, term: 3y }", "`term` has nothing to spread"),
@@ -87,7 +87,7 @@ fn what_is_wrong_is_told_with_its_line() {
             "x: { per_iops_month: [ { up_to: 9, price: 0 }, { up_to: 9, price: 1 }, { price: 2 } ] }",
             "rising order",
         ),
-        ("x: { per_iops_month: { free: 3k, price: 1 } }", "no plain number"),
+        ("x: { per_iops_month: { free: 3k, price: 1 } }", "not a plain number"),
         ("x: { per_hour: 1, billed_by: day }", "not known here"),
         ("x: { per_hour: 1, discounts: [ { from: 500, off: 110% } ] }", "out of range"),
         ("x: { per_hour: 1, usage: { count: 0 } }", "out of range"),
@@ -96,7 +96,7 @@ fn what_is_wrong_is_told_with_its_line() {
         let refused = refusal(&format!("offers:\n  {offers}\n"));
         assert!(refused.contains(told) && refused.contains("prices.yaml:2:"), "{offers}: {refused}");
     }
-    assert!(refusal("date: 2009-02-30\noffers: { x: { per_hour: 1 } }\n").contains("no date"));
+    assert!(refusal("date: 2009-02-30\noffers: { x: { per_hour: 1 } }\n").contains("not a date"));
     assert!(refusal("offers: {}\n").contains("there are no offers"));
     assert!(refusal("experiment: demo\nvolumes: {}\n").contains("no price list"));
 }

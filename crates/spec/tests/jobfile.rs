@@ -152,7 +152,7 @@ fn what_makes_fio_the_engine_is_named() {
         ("ioengine=io_uring\niodepth_batch_complete_min=0", "`iodepth_batch_complete_min=0` ([a], line 5)"),
         ("bs=4k\nbssplit=4k/50:8k/50", "`bssplit=4k/50:8k/50` beside another block size ([a], line 5)"),
         ("rate=1m,500k", "`rate=1m,500k` ([a], line 4)"),
-        ("rw=randrw\nrate=1m", "`rate` with `rw: randrw`: fio holds each direction to it ([a], line 5)"),
+        ("rw=randrw\nrate=1m", "`rate` with `rw: randrw`: fio applies it to each direction ([a], line 5)"),
         ("number_ios=9", "`number_ios=9` ([a], line 4)"),
         ("numjobs=1000\n[b]\nsize=1m\nnumjobs=25", "more than 1024 jobs ([b], line 7)"),
         ("verify=md5", "`verify: md5`, only crc32c ([a], line 4)"),
@@ -166,7 +166,7 @@ fn what_makes_fio_the_engine_is_named() {
         ),
         (
             "filename=1.b\n[b]\nsize=1m",
-            "a file whose name begins with a number and a dot, as native's own do ([a], line 4)",
+            "a file name that begins with a number and a dot, as native's own do ([a], line 4)",
         ),
         (
             "filename=x\nverify=crc32c\ndo_verify=0\n[b]\nfilename=x\nsize=64m",
@@ -300,7 +300,7 @@ fn values_that_fio_refuses_are_refused_with_their_line() {
         ("time_based=true", "`time_based` takes 0 or 1"),
         ("direct", "`direct` takes 0 or 1"),
         ("verify=foo", "`verify` takes one of none"),
-        ("size=lots", "size=lots is no size"),
+        ("size=lots", "size=lots is not a size"),
         ("numjobs=0", "`numjobs` takes a whole number from 1 on"),
         ("io_submit_mode=offload\nnice=5", "fio 3.33 often hangs at the end"),
         ("randseed==5", "write `randseed=5`"),
@@ -414,9 +414,9 @@ fn the_job_file_in_a_shell_script_is_read_with_the_scripts_lines() {
     assert!(loaded.notes.iter().any(|said| said.contains(note)), "{:?}", loaded.notes);
     for (text, said, line) in [
         (script.replace("rw=randread", "rw=rnadread"), "did you mean `randread`?", 7),
-        (script.replace("$DEPTH", "$(nproc)"), "only a shell can tell `$(nproc)`", 9),
+        (script.replace("$DEPTH", "$(nproc)"), "only a shell knows the value of `$(nproc)`", 9),
         (script.replace("DEPTH=4", "DEPTH=$1"), "`$DEPTH` has no value", 9),
-        (script.replace(" --io", " --section=a --io"), "hands fio `--section=a` beside the job file", 4),
+        (script.replace(" --io", " --section=a --io"), "gives fio `--section=a` beside the job file", 4),
         ("#!/bin/sh\nfio --name=a --rw=read\n".to_owned(), "a shell script without a job file", 1),
     ] {
         let why = load(&text, "").unwrap_err().to_string();
@@ -480,7 +480,7 @@ fn what_no_search_can_do_is_refused_with_its_line() {
         (with("latency_percentile=95\n"), "no such percentile", 6),
         (with("loops=2\n"), "a search does not know `loops=2` (in [a])", 6),
         (with("iodepth=1\n"), "one I/O at a time", 5),
-        (with("latency_target=soon\n"), "`latency_target=soon` is no time", 6),
+        (with("latency_target=soon\n"), "`latency_target=soon` is not a time", 6),
         (with("filename=x:y\n"), "with several files", 6),
     ] {
         let why = load(&text, "").unwrap_err().to_string();

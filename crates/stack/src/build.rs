@@ -303,8 +303,7 @@ impl<'a> Builder<'a> {
             if let Layer::Nfs(layer) = layer {
                 if lent.is_exposed() {
                     return Err(Stop::Unbuildable(format!(
-                        "nfs exports {} by its path, and others than root can rename on the way to it; \
-                         lend a directory below ones of root's",
+                        "nfs exports {} by its path, and users other than root can rename a directory on that path; name a directory whose parents all belong to root",
                         lent.path().shown()
                     )));
                 }
@@ -442,7 +441,7 @@ impl<'a> Builder<'a> {
             return Err(Stop::Unbuildable(format!("luks takes one device and has {}", top.devices.len())));
         };
         if !Luks::is_cipher(&layer.cipher) {
-            return Err(Stop::Unbuildable(format!("{:?} is no name of a cipher", layer.cipher)));
+            return Err(Stop::Unbuildable(format!("{:?} is not the name of a cipher", layer.cipher)));
         }
         let (device, layer, uuid) = (device.clone(), layer.clone(), self.new_uuid()?);
         let key = Key::random(self.machine).map_err(Failed::at("make a key"))?;
@@ -490,7 +489,7 @@ impl<'a> Builder<'a> {
         let devno = devno_of(&path).ok_or_else(|| {
             at()(ActError::NotOurs {
                 what: path.shown().to_string(),
-                saw: "it is no block device".to_owned(),
+                saw: "it is not a block device".to_owned(),
             })
         })?;
         let own = match self.under {

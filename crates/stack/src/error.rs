@@ -51,7 +51,7 @@ pub enum ActError {
         holders: Vec<Holder>,
     },
     /// It is not, or no longer, what the journal says, so it is left alone.
-    #[error("{what} is not ours: {saw}")]
+    #[error("{what} is not what diskproof made, so it stays: {saw}")]
     NotOurs {
         /// The object to be removed.
         what: String,
@@ -82,13 +82,13 @@ pub enum ActError {
         saw: String,
     },
     /// Another process took this loop device's number first.
-    #[error("loop device {number} was just taken by somebody else")]
+    #[error("another program has just taken loop device {number}")]
     LoopTaken {
         /// The number.
         number: u32,
     },
     /// Another run has set this kernel setting and will put it back.
-    #[error("{} is set by run {run}; let that end, or undo it (diskproof undo {run})", .path.shown())]
+    #[error("{} is set by run {run}; wait until that ends, or undo it (diskproof undo {run})", .path.shown())]
     KnobTaken {
         /// The kernel's file.
         path: PathBuf,
@@ -96,7 +96,7 @@ pub enum ActError {
         run: RunId,
     },
     /// The guard refused.
-    #[error("the guard refuses")]
+    #[error("diskproof's checks refuse it")]
     Guard {
         /// The checks that failed, and why.
         #[source]

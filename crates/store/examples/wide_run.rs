@@ -97,6 +97,13 @@ fn repeat(series: &mut Series, steps: usize) {
     for list in [&mut series.read_ios, &mut series.write_ios, &mut series.trim_ios, &mut series.bytes] {
         *list = list.iter().copied().cycle().take(steps).collect();
     }
+    let length_ns = series.step_ns * steps as u64;
+    for latency in [&mut series.read_latency, &mut series.write_latency].into_iter().flatten() {
+        let steps = usize::try_from(length_ns / latency.step_ns).unwrap();
+        for list in [&mut latency.p50_ns, &mut latency.p99_ns, &mut latency.max_ns] {
+            *list = list.iter().copied().cycle().take(steps).collect();
+        }
+    }
 }
 
 /// A sample that lies as far behind `last` as it lay behind `first`, with counters that grew as much.

@@ -2,16 +2,31 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::cell::RefCell;
 use std::error::Error;
+use zstd::bulk::Compressor;
 
 type Cause = Box<dyn Error + Send + Sync>;
 
 /// zstd's own default; higher levels cost time between trials and gain little on counters.
 const LEVEL: i32 = 3;
 
+thread_local! {
+    /// Kept from one record to the next: to make its tables takes longer than to compress a small record.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
+
 pub(crate) fn compress(bytes: &[u8]) -> Result<Vec<u8>, Cause> {
-    // Its tables are as large as the bytes need; a stream's are as large as its level allows, which takes longer than small records.
-    Ok(zstd::bulk::compress(bytes, LEVEL)?)
+    COMPRESSOR.with_borrow_mut(|kept| {
+        let mut compressor = match kept.take() {
+            Some(compressor) => compressor,
+            None => Compressor::new(LEVEL)?,
+        };
+        let compressed = compressor.compress(bytes)?;
+        // After an error a new one begins from scratch.
+        *kept = Some(compressor);
+        Ok(compressed)
+    })
 }
 
 pub(crate) fn decompress(bytes: &[u8]) -> Result<Vec<u8>, Cause> {

@@ -170,6 +170,24 @@ impl Store {
         })
     }
 
+    /// Returns a run's plan as it was made, without what the user changed since.
+    ///
+    /// # Errors
+    /// If there is no such run, or it can't be read.
+    pub fn plan_as_made(&self, run: &RunId) -> Result<Plan, StoreError> {
+        let sql = self.sql("read a plan");
+        let seq = self.seq(&self.connection, run)?;
+        let (plan, format) = self
+            .connection
+            .query_row("SELECT plan, major, minor FROM run_plan WHERE run = ?1", [seq], |row| {
+                Ok((row.get::<_, Vec<u8>>(0)?, version(row, 1)?))
+            })
+            .map_err(&sql)?;
+        let what = || format!("the plan of run {run}");
+        readable(format, what)?;
+        pack::unpack(&plan).map_err(|source| self.damaged(what(), source))
+    }
+
     /// Returns a run with all its trials in memory; [`Store::trials`] keeps only a few in memory.
     ///
     /// # Errors

@@ -41,14 +41,14 @@ fn an_import_is_stored_as_a_whole_or_not_at_all() {
     let (run, plan, machine) = (run_id("20261126-080000-0001"), plan(2, 3), environment("6.1"));
     let stopped = Stopped::Imported { files: 2 };
     let twice = [trial(0, 0), trial(1, 0), trial(0, 0)];
-    let error = store.import_run(&run, &plan, &machine, &twice, &stopped).unwrap_err();
+    let error = store.import_run(&run, &plan, &machine, twice.to_vec(), &stopped).unwrap_err();
     assert!(matches!(error, StoreError::DuplicateTrial { .. }), "{error}");
     assert!(store.runs().unwrap().is_empty(), "nothing is left of it");
-    store.import_run(&run, &plan, &machine, &twice[..2], &stopped).unwrap();
+    store.import_run(&run, &plan, &machine, twice[..2].to_vec(), &stopped).unwrap();
     let data = store.load(&run).unwrap();
     assert_eq!((data.trials, data.stopped, data.plan), (twice[..2].to_vec(), stopped.clone(), plan.clone()));
     assert_eq!(store.runs().unwrap()[0].trials_planned, 2, "as many as there are");
-    let error = store.import_run(&run, &plan, &machine, &[], &stopped).unwrap_err();
+    let error = store.import_run(&run, &plan, &machine, Vec::new(), &stopped).unwrap_err();
     assert!(matches!(error, StoreError::RunExists { .. }), "{error}");
 }
 

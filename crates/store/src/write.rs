@@ -8,10 +8,12 @@ use record::event::Stopped;
 use record::id::{RunId, TrialId};
 use record::plan::{Plan, Raised};
 use record::trial::{Outcome, TrialRecord};
+use record::version::FormatVersion;
 use record::volume::VolumeFacts;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::sync::mpsc::channel;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// SQLITE_CONSTRAINT_UNIQUE.
@@ -40,17 +42,16 @@ impl Store {
         run: &RunId,
         plan: &Plan,
         environment: &Environment,
-        trials: &[TrialRecord],
+        trials: Vec<TrialRecord>,
         stopped: &Stopped,
     ) -> Result<(), StoreError> {
         self.writable()?;
-        let bodies = bodies(run, trials)?;
         let sql = self.sql("import a run");
+        // A cache that overflows writes and synchronises before the commit does it again.
+        self.connection.pragma_update(None, "cache_spill", false).map_err(&sql)?;
         let transaction = self.transaction().map_err(&sql)?;
         let seq = insert_run(&transaction, run, plan, environment, trials.len() as u64, &sql)?;
-        for (trial, body) in trials.iter().zip(bodies) {
-            insert_trial(&transaction, seq, run, trial, body, &sql)?;
-        }
+        packed(run, trials, |trial| insert_trial(&transaction, seq, run, trial?, &sql))?;
         insert_fact(&transaction, seq, run, "stopped", stopped, &sql)?;
         transaction.commit().map_err(sql)
     }
@@ -61,11 +62,11 @@ impl Store {
     /// If the run already has a trial of this cell and round, there is no such run, or the disk is full.
     pub fn append_trial(&self, run: &RunId, trial: &TrialRecord) -> Result<(), StoreError> {
         self.writable()?;
-        let body = Body::of(run, trial)?;
+        let trial = Packed::of(run, trial.clone())?;
         let sql = self.sql("store a trial");
         let transaction = self.transaction().map_err(&sql)?;
         let seq = self.seq(&transaction, run)?;
-        insert_trial(&transaction, seq, run, trial, body, &sql)?;
+        insert_trial(&transaction, seq, run, trial, &sql)?;
         transaction.commit().map_err(sql)
     }
 
@@ -171,42 +172,69 @@ impl Store {
     }
 }
 
-/// A trial in its three stored parts: the data for the judge, the samples, the engine's text.
-struct Body {
+/// A trial as it is stored: its columns, and in three parts the data for the judge, the samples, and the engine's text.
+struct Packed {
+    id: TrialId,
+    format: FormatVersion,
+    started_unix_ms: u64,
+    failed: bool,
     record: Vec<u8>,
     samples: Vec<u8>,
     raw: Option<Vec<u8>>,
 }
 
-impl Body {
-    fn of(run: &RunId, trial: &TrialRecord) -> Result<Self, StoreError> {
-        let unstorable = |source| {
+impl Packed {
+    fn of(run: &RunId, mut trial: TrialRecord) -> Result<Self, StoreError> {
+        let samples = std::mem::take(&mut trial.evidence.samples);
+        let raw = trial.engine.as_mut().map(|engine| std::mem::take(&mut engine.raw));
+        let parts = || {
+            let raw = raw.map(|raw| pack::compress(raw.as_bytes())).transpose()?;
+            Ok((pack::pack(&trial)?, pack::pack(&samples)?, raw))
+        };
+        let (record, samples, raw) = parts().map_err(|source| {
             let TrialId { cell, round } = &trial.id;
             StoreError::Unstorable { what: format!("trial {cell} round {round} of run {run}"), source }
-        };
-        let mut slim = trial.clone();
-        let samples = std::mem::take(&mut slim.evidence.samples);
-        let raw = slim.engine.as_mut().map(|engine| std::mem::take(&mut engine.raw));
+        })?;
         Ok(Self {
-            record: pack::pack(&slim).map_err(unstorable)?,
-            samples: pack::pack(&samples).map_err(unstorable)?,
-            raw: raw.map(|raw| pack::compress(raw.as_bytes())).transpose().map_err(unstorable)?,
+            record,
+            samples,
+            raw,
+            format: trial.format,
+            started_unix_ms: trial.started_unix_ms,
+            failed: matches!(trial.outcome, Outcome::Failed(_)),
+            id: trial.id,
         })
     }
 }
 
-/// The stored parts of many trials, made on all processors.
-fn bodies(run: &RunId, trials: &[TrialRecord]) -> Result<Vec<Body>, StoreError> {
+/// Packs trials on all processors, and passes each on in their order while the next ones are packed. The first error ends it.
+fn packed(
+    run: &RunId,
+    trials: Vec<TrialRecord>,
+    mut each: impl FnMut(Result<Packed, StoreError>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let each = trials.len().div_ceil(threads).max(1);
+    let size = trials.len().div_ceil(threads).max(1);
+    let mut trials = trials.into_iter();
     std::thread::scope(|scope| {
-        let of_part =
-            |part: &[TrialRecord]| part.iter().map(|trial| Body::of(run, trial)).collect::<Vec<_>>();
-        let parts: Vec<_> = trials.chunks(each).map(|part| scope.spawn(move || of_part(part))).collect();
-        let done = parts
-            .into_iter()
-            .flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        done.collect()
+        let mut parts = Vec::new();
+        loop {
+            let part: Vec<TrialRecord> = trials.by_ref().take(size).collect();
+            if part.is_empty() {
+                break;
+            }
+            let (sender, receiver) = channel();
+            let pack = move || {
+                // Without a receiver the import has failed.
+                let _ = part.into_iter().try_for_each(|trial| sender.send(Packed::of(run, trial)));
+            };
+            parts.push((scope.spawn(pack), receiver));
+        }
+        for (thread, receiver) in parts {
+            receiver.iter().try_for_each(&mut each)?;
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        Ok(())
     })
 }
 
@@ -247,30 +275,21 @@ fn insert_trial(
     transaction: &Transaction<'_>,
     seq: i64,
     run: &RunId,
-    trial: &TrialRecord,
-    body: Body,
+    trial: Packed,
     sql: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<(), StoreError> {
-    let failed = matches!(trial.outcome, Outcome::Failed(_));
-    let inserted = transaction.execute(
-        "INSERT INTO trial (run, cell, round, started_unix_ms, failed) VALUES (?1, ?2, ?3, ?4, ?5)",
-        (seq, &trial.id.cell.0, trial.id.round, signed(trial.started_unix_ms), failed),
-    );
-    if let Err(error) = inserted {
+    let Packed { id, format, started_unix_ms, failed, record, samples, raw } = trial;
+    let head = "INSERT INTO trial (run, cell, round, started_unix_ms, failed) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let mut statement = transaction.prepare_cached(head).map_err(&sql)?;
+    let inserted = statement.insert((seq, &id.cell.0, id.round, signed(started_unix_ms), failed));
+    let trial = inserted.map_err(|error| {
         let duplicate = is_duplicate(&error);
-        return Err(if duplicate { duplicate_of(run, &trial.id) } else { sql(error) });
-    }
-    let body = (
-        transaction.last_insert_rowid(),
-        trial.format.major,
-        trial.format.minor,
-        body.record,
-        body.samples,
-        body.raw,
-    );
-    let statement =
+        if duplicate { duplicate_of(run, &id) } else { sql(error) }
+    })?;
+    let body =
         "INSERT INTO trial_body (trial, major, minor, record, samples, raw) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    transaction.execute(statement, body).map(|_| ()).map_err(sql)
+    let mut statement = transaction.prepare_cached(body).map_err(&sql)?;
+    statement.execute((trial, format.major, format.minor, record, samples, raw)).map(|_| ()).map_err(sql)
 }
 
 fn insert_fact<T: Serialize + DeserializeOwned>(

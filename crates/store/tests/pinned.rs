@@ -8,6 +8,7 @@ use diskproof_store::{STORE_FORMAT, Store};
 use record::counter::{CpuQuota, NetCounters};
 use record::event::Stopped;
 use record::extents::Residency;
+use record::latency::LatencySteps;
 use record::plan::{Derived, Formula, Goal, Measure, Plan, Prices, Until};
 use record::trial::{
     EngineOutput, FaultKind, GeneratorCost, Outcome, Series, Totals, TrialRecord, Verified, VerifyFault,
@@ -107,6 +108,7 @@ fn with_all_of_1_2() -> TrialRecord {
         write_ios: Vec::new(),
         trim_ios: vec![1],
         bytes: vec![1 << 50],
+        ..Series::default()
     };
     trial.engine = Some(EngineOutput { series: Some(series), ..engine });
     let resident = |cached_bytes| Residency {
@@ -130,6 +132,19 @@ fn with_all_of_1_2() -> TrialRecord {
     trial
 }
 
+/// Returns a trial with everything that trials of 1.4 have and those of 1.2 can't have, apart from what other tests hold.
+fn with_all_of_1_4() -> TrialRecord {
+    let mut trial = with_all_of_1_2();
+    let series = trial.engine.as_mut().unwrap().series.as_mut().unwrap();
+    series.read_latency = Some(LatencySteps {
+        step_ns: 200_000_000,
+        p50_ns: vec![Some(1), None],
+        p99_ns: vec![None, None],
+        max_ns: vec![Some(u64::MAX), None],
+    });
+    trial
+}
+
 #[test]
 #[ignore = "makes the file to pin when the format of the store or of records has changed"]
 fn make_the_file_of_this_format() {
@@ -138,7 +153,7 @@ fn make_the_file_of_this_format() {
     let store = Store::open(&path).unwrap();
     let run = run_id("20261121-201455-3f9a");
     store.create_run(&run, &plan_with_all_of_1_2(), &environment("6.1")).unwrap();
-    store.append_trial(&run, &with_all_of_1_2()).unwrap();
+    store.append_trial(&run, &with_all_of_1_4()).unwrap();
     store.append_trial(&run, &failed()).unwrap();
     store.finish_run(&run, &Stopped::RoundsDone { rounds: 1 }).unwrap();
     store.tag(&run, "nightly-42", false).unwrap();
@@ -175,6 +190,11 @@ fn a_file_of_records_of_1_1_reads_as_it_was_written_and_can_be_gone_on_with() {
 #[test]
 fn a_file_of_records_of_1_2_reads_as_it_was_written_and_can_be_gone_on_with() {
     reads("1.1-record-1.2", FormatVersion { major: 1, minor: 2 }, with_all_of_1_2());
+}
+
+#[test]
+fn a_file_of_records_of_1_4_reads_as_it_was_written_and_can_be_gone_on_with() {
+    reads("1.2-record-1.4", FormatVersion { major: 1, minor: 4 }, with_all_of_1_4());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod cleanup;
 mod exclusive;
+mod libvirt;
 mod kernel_mate;
 mod loop_device;
 mod machine_state;
@@ -14,6 +15,7 @@ mod tool;
 
 pub use cleanup::cleanup;
 pub use exclusive::{Exclusive, exclusive, is_root, keep_wreck};
+pub use libvirt::LibvirtMachines;
 pub use kernel_mate::KernelMate;
 pub use loop_device::LoopDevice;
 pub use machine_state::{MachineState, Watch};

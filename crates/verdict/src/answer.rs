@@ -99,6 +99,7 @@ impl Question<'_> {
             behind: self.behind_at_most(&cells, best, &tied),
             matches: &matches,
             names: &names,
+            rivals: cells.len(),
         };
         Some(Answer {
             workload: self.workload.to_owned(),

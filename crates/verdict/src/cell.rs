@@ -12,11 +12,12 @@ use crate::sequential::Means;
 use crate::span::number;
 use crate::together::{self, Look};
 use crate::usage::rate::made_iops;
-use crate::{emulated, leaves, limit, metrics, phases, provision, search};
+use crate::{blocks, emulated, leaves, limit, metrics, phases, provision, search};
 use record::event::Stopped;
 use record::finding::{Claim, Finding, Served, Severity};
 use record::fio_option;
 use record::judged::{Asked, CellView, Limit, SearchView, TrialCount};
+use record::metric::PRICE_PER_JOB;
 use record::plan::Cell;
 use record::trial::{Outcome, TrialRecord};
 use record::volume::VolumeFacts;
@@ -44,11 +45,14 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let seen: Vec<SeenTrial<'_>> = performed.iter().filter_map(|(t, cell)| SeenTrial::of(t, cell)).collect();
     let facts: Vec<Facts<'_>> = seen.iter().map(|trial| trial.facts).collect();
     let shares: Vec<Attribution> = seen.iter().map(|trial| trial.shares).collect();
-    let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| f.trial.metrics()).collect();
+    let values: Vec<BTreeMap<String, f64>> = facts.iter().map(|f| plan.metrics(cell, f.trial)).collect();
     let mut metrics = match &search {
         Some(search) => search::metrics(cell, search),
         None => metrics::over_trials(&values, means),
     };
+    if let (Some(price), Some(currency)) = (metrics.get_mut(PRICE_PER_JOB), &plan.prices.currency) {
+        price.unit.clone_from(currency);
+    }
     let derived = derived::of(plan, cell, &metrics, number(facts.len()));
     metrics.extend(derived);
 
@@ -64,6 +68,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let repeated: &[Facts<'_>] = if search.is_some() { &[] } else { &facts };
     findings.extend(course::within(cell, repeated, &plan.measure));
     findings.extend(detect::too_wide(cell, &metrics, &plan.measure));
+    findings.extend(blocks::findings(cell, &measured));
     findings.extend(provision::findings(cell, number(measured.len()), input));
 
     let rounds = CellRounds::of(plan, cell, repeated, &shares, &metrics);

@@ -26,7 +26,7 @@ pub enum NoChoice {
     )]
     NoPrices,
     /// The runs have prices in several currencies.
-    #[error("the runs have prices in {0} and in {1}; nothing is converted here")]
+    #[error("the runs have prices in {0} and in {1}, and diskproof doesn't convert currencies")]
     Currencies(String, String),
     /// No cell with a price has a wanted metric.
     #[error("no cell with a price has `{metric}`; they have {known}")]
@@ -202,11 +202,11 @@ fn answer_of(
     let text = match outcome {
         ChoiceOutcome::Chosen => words.chosen(&found.chosen),
         ChoiceOutcome::ChosenSoFar => words.so_far(&found.chosen, &found.open),
-        ChoiceOutcome::NoneDoes => format!("no measured stack does{}", words.nearest()),
+        ChoiceOutcome::NoneDoes => format!("no measured stack meets the limits{}", words.nearest()),
         ChoiceOutcome::Open => {
             let open: Vec<String> = found.open.iter().map(|place| words.names[*place].clone()).collect();
             format!(
-                "no stack is shown to do; undecided: {}; more rounds would decide{}",
+                "no stack is shown to meet the limits; undecided: {}; more rounds would decide{}",
                 list(&open),
                 words.nearest()
             )
@@ -341,17 +341,21 @@ impl Words<'_> {
         let cheaper = self.candidates.iter().filter(|one| one.per_month < price).count();
         let rest = match cheaper {
             0 => "no measured stack is cheaper".to_owned(),
-            1 => "the cheaper one is shown not to do".to_owned(),
-            more => format!("{more} cheaper ones are shown not to do"),
+            1 => "the cheaper one is shown not to meet them".to_owned(),
+            more => format!("{more} cheaper ones are shown not to meet them"),
         };
-        let verb = if places.len() > 1 { "are the cheapest that do" } else { "is the cheapest that does" };
+        let verb = if places.len() > 1 {
+            "are the cheapest that meet the limits"
+        } else {
+            "is the cheapest that meets the limits"
+        };
         format!("{} {verb}; {rest}", self.priced(places))
     }
 
     fn so_far(&self, places: &[usize], open: &[usize]) -> String {
         let names: Vec<String> = open.iter().map(|place| self.names[*place].clone()).collect();
         let (verb, are) = (
-            if places.len() > 1 { "do" } else { "does" },
+            if places.len() > 1 { "meet the limits" } else { "meets the limits" },
             if open.len() > 1 { "cost less and are" } else { "costs less and is" },
         );
         format!("{} {verb}; {} {are} undecided; more rounds would decide", self.priced(places), list(&names))

@@ -3,7 +3,7 @@
 use crate::testing;
 use record::finding::Claim;
 use record::lvm_cache::{CacheRecord, Flushed};
-use record::metric::{METRICS, MetricOf};
+use record::metric::{METRICS, MetricOf, PRICE_PER_JOB};
 use record::stack::BtrfsProfile;
 use record::trial::GeneratorCost;
 use std::collections::BTreeSet;
@@ -75,8 +75,9 @@ fn every_metric_of_a_trial_is_registered() {
     let registered = |bonnie| -> BTreeSet<&str> {
         METRICS.iter().filter(|m| (m.of == MetricOf::Bonnie) == bonnie).map(|m| m.name).collect()
     };
-    // Bonnie++'s come from its own output; crates/engine checks their names.
-    assert_eq!(given, registered(false));
+    // Bonnie++'s come from its own output; crates/engine checks their names. A price comes from a plan with prices.
+    let given = given.into_iter().chain([PRICE_PER_JOB]).collect();
+    assert_eq!(registered(false), given);
     assert_eq!(registered(true).len(), 36);
 }
 

@@ -1,5 +1,5 @@
-//! What the levels of factors without an order make of the figures, over all levels of the other factors, and the factors on which
-//! that depends (docs/statistics.md).
+//! What the levels of factors without an order, and the machines, make of the figures, over all levels of the other factors, and the
+//! factors on which that depends (docs/statistics.md).
 
 mod levels;
 mod words;
@@ -18,7 +18,7 @@ const MOST_LEVELS: usize = 8;
 /// An interaction smaller than this, as a ratio of ratios, is not reported: it decides nothing.
 const LEAST_INTERACTION: f64 = 1.05;
 
-/// One view for each factor without an order that is crossed with others, `stack` first.
+/// One view for each factor without an order that is crossed with others: `stack` first, `machine` last.
 pub(crate) fn of(plan: &Plan, cells: &[CellView]) -> Vec<EffectView> {
     let placed = placed(plan, &Shared::among(plan), cells);
     let mut factors: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -27,7 +27,7 @@ pub(crate) fn of(plan: &Plan, cells: &[CellView]) -> Vec<EffectView> {
             factors.entry(factor).or_default().insert(level);
         }
     }
-    let order = |factor: &str| (factor != levels::STACK, factor.to_owned());
+    let order = |factor: &str| (factor != levels::STACK, factor == levels::MACHINE, factor.to_owned());
     let mut compared: Vec<&str> =
         factors.iter().filter(|(f, levels)| is_compared(f, levels)).map(|(f, _)| *f).collect();
     compared.sort_by_key(|factor| order(factor));
@@ -40,13 +40,12 @@ pub(crate) fn of(plan: &Plan, cells: &[CellView]) -> Vec<EffectView> {
     views.collect()
 }
 
-/// Whether the levels are compared with each other: names, or two numbers. More numbers are a sweep, and different workloads or
-/// machines are no rivals.
+/// Whether the levels are compared with each other: names, or two numbers. More numbers are a sweep, and different workloads are no
+/// rivals.
 fn is_compared(factor: &str, levels: &BTreeSet<&str>) -> bool {
     let numbers = levels.iter().all(|level| number(level).is_some());
-    let is_sweep = numbers && levels.len() > 2;
-    let is_frame = [levels::WORKLOAD, levels::MACHINE].contains(&factor);
-    (2..=MOST_LEVELS).contains(&levels.len()) && !is_sweep && !is_frame
+    let is_sweep = numbers && levels.len() > 2 && factor != levels::MACHINE;
+    (2..=MOST_LEVELS).contains(&levels.len()) && !is_sweep && factor != levels::WORKLOAD
 }
 
 /// A factor with the combinations of the others in which all its levels have figures.

@@ -31,7 +31,13 @@ mod tests {
 
     #[test]
     fn only_lab_guests_that_are_used_are_told() {
-        let target = |name: &str, kind| Target { name: name.to_owned(), kind, address: None, ceiling: None };
+        let target = |name: &str, kind| Target {
+            name: name.to_owned(),
+            kind,
+            address: None,
+            ceiling: None,
+            shares: Vec::new(),
+        };
         let guest = || TargetKind::Guest { lab: "lab".to_owned(), disks: vec![] };
         let mut measured = [cell("a", &[2000, 2010]), cell("b", &[2000, 2010])];
         measured[0].0.target = "vm".to_owned();

@@ -4,9 +4,10 @@ use crate::answer::headline;
 use crate::answer::words::list;
 use crate::derived::inverted;
 use crate::direction::Direction;
-use crate::money::{HOURS_PER_MONTH, per_month};
+use crate::money::per_month;
 use crate::pairing::{FamilyMember, Level, Rivals, family, most_trials};
 use record::judged::{CellView, FrontCell, FrontPlace, FrontView, Metric, PriceFigure, Relation};
+use record::metric::PRICE_PER_JOB;
 use record::plan::Plan;
 
 /// Months of a year.
@@ -108,20 +109,14 @@ fn front_cell(plan: &Plan, one: &Priced<'_>, place: stats::FrontPlace, all: &[Pr
         per_year: one.per_month * MONTHS,
         per_1000_iops: per("iops", 1000.0),
         per_mb_s: per("bw", MB),
-        per_job: one.cell.metrics.get("seconds").map(|seconds| per_job(one.per_month, seconds)),
+        per_job: one.cell.metrics.get(PRICE_PER_JOB).map(|price| PriceFigure {
+            estimate: price.estimate,
+            low: price.low,
+            high: price.high,
+        }),
         within: within(plan, one.cell),
         place,
         dominated_by: winner.map(|winner| winner.cell.id.clone()),
-    }
-}
-
-/// The price of a job that takes this long.
-fn per_job(per_month: f64, seconds: &Metric) -> PriceFigure {
-    let price = |seconds: f64| per_month / HOURS_PER_MONTH * seconds / 3600.0;
-    PriceFigure {
-        estimate: price(seconds.estimate),
-        low: seconds.low.map(|low| price(low.max(0.0))),
-        high: seconds.high.map(price),
     }
 }
 

@@ -11,6 +11,7 @@ mod answer;
 mod arc;
 mod below;
 mod bins;
+mod blocks;
 mod cache_device;
 mod cell;
 mod choose;

@@ -249,7 +249,9 @@ impl FamilyMember {
                 let too_few = too_few::of_ratio(&view).map(|text| format!("; {text}")).unwrap_or_default();
                 format!("{a} and {b} can't be told apart{at}; {}{too_few}", exclusion(excluded))
             }
-            _ => format!("{a} and {b} can't be told apart by one round; no difference is excluded"),
+            _ => {
+                format!("{a} and {b} can't be told apart by one round, which sets no bound on the difference")
+            }
         }
     }
 }
@@ -272,7 +274,7 @@ const WIDEST: f64 = 100.0;
 /// An excluded difference in words: `a difference above 3 % is excluded`, `a factor above 4.2 is excluded`.
 pub(crate) fn exclusion(excluded: f64) -> String {
     if excluded > WIDEST {
-        format!("not even a factor of {WIDEST} is excluded")
+        format!("even a factor of {WIDEST} is possible")
     } else if excluded > 1.0 {
         format!("a factor above {:.1} is excluded", 1.0 + excluded)
     } else {
@@ -311,7 +313,7 @@ mod tests {
         assert_eq!(text, "A and B can't be told apart at this budget; a difference above 1.5 % is excluded");
         let once = one(paired(&[(200.0, 100.0)]));
         assert_eq!((once.relation, once.excluded()), (Relation::NotApart, None));
-        assert!(once.text("A", "B", "").contains("by one round; no difference is excluded"));
+        assert!(once.text("A", "B", "").contains("by one round; the rounds set no bound on the difference"));
         let never = one(paired(&[]));
         assert_eq!((never.relation, never.view()), (Relation::Nothing, None));
         let zero = one(paired(&[(0.0, 1.0), (1.0, 1.0)]));
@@ -325,7 +327,7 @@ mod tests {
         let wilder = one(paired(&[(100.0, 100.0), (900.0, 100.0)]));
         let text = wilder.text("A", "B", "");
         let (told, rounds) = text.split_once("; too few rounds; about ").unwrap();
-        assert!(told.ends_with("; not even a factor of 100 is excluded"), "{text}");
+        assert!(told.ends_with("; even a factor of 100 is possible"), "{text}");
         assert!(rounds.ends_with(" more rounds to ±10 %"), "{text}");
     }
 

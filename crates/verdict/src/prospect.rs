@@ -95,7 +95,7 @@ fn foreseen(plan: &Plan, cell: &Cell, name: &str) -> Result<Foreseen, &'static s
     let formula = derived.cells.get(&cell.id).ok_or("the derived metric has no meaning for it")?;
     match (&formula.over, &formula.under) {
         (Some(over), None) => foresee(plan, cell, over).map(|figure| figure.times(formula.factor)),
-        _ => Err("the model has no quotients of metrics"),
+        _ => Err("the model computes no quotients of metrics"),
     }
 }
 
@@ -146,8 +146,11 @@ fn text(cells: &[ProspectCell], wants: &[Want], currency: Option<&str>) -> Strin
         Some(place) => {
             let cell = priced[place];
             let price = money(cell.per_month.unwrap_or_default(), currency);
-            let verb =
-                if cell.does == Does::Yes { "should do" } else { "is expected to do, and may fall short" };
+            let verb = if cell.does == Does::Yes {
+                "should meet the limits"
+            } else {
+                "is expected to meet the limits, and may fall short"
+            };
             let figures: Vec<String> = cell
                 .figures
                 .iter()
@@ -161,8 +164,8 @@ fn text(cells: &[ProspectCell], wants: &[Want], currency: Option<&str>) -> Strin
                 .collect();
             format!("the cheapest that {verb} is {} ({price} a month): {}", name(cell), figures.join(", "))
         }
-        None if unsaid.is_empty() => "no stack can do".to_owned(),
-        None => "no stack is known to do".to_owned(),
+        None if unsaid.is_empty() => "no stack can meet the limits".to_owned(),
+        None => "no stack is known to meet the limits".to_owned(),
     };
     let cheaper = priced.iter().take(first.unwrap_or(0)).filter(|cell| cell.does == Does::No).count();
     let cannot = match cheaper {

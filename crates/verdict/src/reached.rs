@@ -207,6 +207,7 @@ fn ended(plan: &Plan, stopped: &Stopped, made: u32) -> String {
         Stopped::Interrupted => format!("interrupted in {after}"),
         Stopped::Failed { .. } => format!("it failed in {after}"),
         Stopped::Imported { files } => format!("imported from {}", counted(*files, "file")),
+        Stopped::Queued { .. } => format!("its blocks are in a queue; {after} so far"),
         Stopped::Unfinished => format!("not finished; {after} so far"),
     }
 }

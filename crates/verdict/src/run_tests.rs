@@ -173,7 +173,7 @@ fn failed_trials_are_kept_but_not_used() {
 fn trials_that_the_guard_refused_are_counted() {
     let (cell, mut trials) = cell("a", &[2000, 2000, 9000]);
     for trial in &mut trials[1..] {
-        (trial.outcome, trial.refused) = (Outcome::Failed("the guard refuses".to_owned()), true);
+        (trial.outcome, trial.refused) = (Outcome::Failed("diskproof's checks refuse it".to_owned()), true);
     }
     trials[2].refused = false;
     let view = run(&[(cell, trials)], vec![]);

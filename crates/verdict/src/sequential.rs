@@ -85,6 +85,7 @@ pub(crate) fn spent(stopped: &Stopped) -> Option<Resource> {
         | Stopped::Interrupted
         | Stopped::Failed { .. }
         | Stopped::Imported { .. }
+        | Stopped::Queued { .. }
         | Stopped::Unfinished => None,
     }
 }

@@ -119,6 +119,7 @@ pub(crate) enum MachinesVerb {
     #[command(after_help = MOUNT_HELP)]
     Mount(MachinesMount),
     /// Look at machines regularly, and run a program when one dies, comes back, or has a run that hangs
+    /// or nears its deadline
     #[command(after_help = WATCH_HELP)]
     Watch(MachinesWatch),
 }
@@ -267,6 +268,9 @@ pub(crate) struct MachinesWatch {
     /// How long a run may change nothing on a machine before that is an alert
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = spec::seconds)]
     pub(crate) stalled: f64,
+    /// How long before a run's time budget is spent there is an alert, if the run isn't done by then
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = spec::seconds)]
+    pub(crate) deadline: f64,
     /// Look once
     #[arg(long)]
     pub(crate) once: bool,

@@ -22,8 +22,8 @@ Examples:
   diskproof choose --want 'bw >= 200m' --workload stream volumes@last
   diskproof choose --want 'iops >= 300' --json | jq '.answers[].text'
 
-Exit code 0: there is a cheapest stack, and every cheaper one is shown not to do. 1: no measured stack does. 5: undecided; more
-rounds would decide.";
+Exit code 0: there is a cheapest stack, and every cheaper one is shown not to meet the limits. 1: no measured stack
+meets them. 5: undecided; more rounds would decide.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Cost {
@@ -55,7 +55,7 @@ pub(crate) struct Choose {
     /// What a stack must do: METRIC >= VALUE or METRIC <= VALUE, separated by commas (docs/metrics.md)
     #[arg(long, value_name = "LIMITS", value_parser = wants, required = true)]
     pub(crate) want: Wants,
-    /// What is to be the least
+    /// What to minimise
     #[arg(long, value_enum, default_value_t = By::Price, value_name = "WHAT")]
     pub(crate) by: By,
     /// Only this workload; repeatable

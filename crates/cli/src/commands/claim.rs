@@ -38,13 +38,12 @@ pub(crate) fn claim(args: &Claim, settings: &Settings) -> Result<Exit, Failure> 
     output::answer(&format!("claimed: {disk}"))?;
     if claim.strength == Strength::Weak {
         output::aside(
-            "it has neither serial number nor WWN, so it is told by model, size and slot: \
-             a twin put into the same slot would not be noticed",
+            "it has neither serial number nor WWN, so diskproof knows it by model, size and slot only: it would not notice a disk of the same model and size in that slot",
         );
     }
     if claim.word.unseen_processes {
         output::aside(
-            "you vouch for processes that diskproof can't see: if one of them writes to the disk, both lose",
+            "you vouch for processes that diskproof can't see: if one of them writes to the disk, its data is lost and the measurement is wrong",
         );
     }
     if let Err(refusal) = device::disk(&roots, &LocalRunner, &book, id, 0) {
@@ -73,14 +72,16 @@ fn same(typed: &str, own: &str, disk: &Candidate) -> Result<(), Failure> {
     if typed == own {
         return Ok(());
     }
-    let said = format!("`{typed}` is not what {disk} calls itself (`{own}`); nothing was claimed");
+    let said = format!("`{typed}` doesn't identify {disk}, which is `{own}`; nothing was claimed");
     Err(Failure::input(said))
 }
 
 /// Asks for the second confirmation, which a disk with data needs.
 fn may_overwrite(args: &Claim, disk: &Candidate, saw: &str) -> Result<(), Failure> {
     let typed = if args.yes_i_own.is_none() && output::can_ask() {
-        output::ask(&format!("There may be data that nobody signed. If it may be lost, type `{OVERWRITE}`: "))
+        output::ask(&format!(
+            "There may be data that no signature shows. If it may be lost, type `{OVERWRITE}`: "
+        ))
     } else {
         None
     };
@@ -88,7 +89,7 @@ fn may_overwrite(args: &Claim, disk: &Candidate, saw: &str) -> Result<(), Failur
         return Ok(());
     }
     Err(Failure::input(format!(
-        "{disk} can't be taken for blank: {saw}; nothing was claimed; save what you need, and if the rest may be lost, add --overwrite-data"
+        "{disk} doesn't look blank: {saw}; nothing was claimed; save what you need, and if the rest may be lost, add --overwrite-data"
     )))
 }
 

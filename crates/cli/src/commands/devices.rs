@@ -38,14 +38,14 @@ fn describe(disk: &DiskReport) -> String {
     let free = match (disk.free, disk.dissent.iter().any(|dissent| dissent.heard)) {
         (true, _) => "free",
         (false, true) => "NOT free",
-        (false, false) => "can't be told",
+        (false, false) => "not known whether free",
     };
     let mut text = format!("{}  {}  {model}  {free}, {claimed}\n", disk.path.shown(), Bytes(disk.size_bytes));
     for id in &disk.ids {
         let _ = writeln!(text, "  id {}", id.shown());
     }
     if disk.strength == Strength::None {
-        text.push_str("  nothing tells it from another disk, so it can't be claimed\n");
+        text.push_str("  it has no serial number, no WWN and no known slot, so it can't be claimed\n");
     }
     if let Some(sample) = &disk.sample {
         let _ = writeln!(text, "  data: {sample}");
@@ -53,14 +53,14 @@ fn describe(disk: &DiskReport) -> String {
     // What the machine runs from can't be freed, so there is nothing to advise.
     let runs_from_it = disk.dissent.iter().any(|dissent| dissent.witness == Check::Root && dissent.heard);
     for dissent in &disk.dissent {
-        let unheard = if dissent.heard { "" } else { "could not be heard: " };
+        let unheard = if dissent.heard { "" } else { "could not be checked: " };
         let remedy = if runs_from_it { String::new() } else { format!("; {}", dissent.remedy) };
         let _ = writeln!(text, "  {}: {unheard}{}{remedy}", dissent.witness, dissent.saw);
     }
     for hidden in &disk.spoken_for {
         let speaks = match hidden.witness {
             Check::Openers => "its owner vouched for that when claiming it",
-            _ => "the exclusive open speaks for it",
+            _ => "but the disk could be opened exclusively, so nothing else holds it",
         };
         let _ = writeln!(text, "  note: {}: {}; {speaks}", hidden.witness, hidden.saw);
     }

@@ -141,7 +141,7 @@ fn text(findings: &Findings) -> String {
 fn tool_row(tool: &ToolFound) -> [String; 2] {
     let told = match (&tool.version, tool.present) {
         (Some(version), _) => version.clone(),
-        (None, true) => "there; tells no version".to_owned(),
+        (None, true) => "there, but reports no version".to_owned(),
         (None, false) => format!("not there: {} (Debian: apt-get install {})", tool.needed_for, tool.package),
     };
     [format!("  {}", tool.name), told]
@@ -166,9 +166,10 @@ fn needed_for(tool: Tool) -> &'static str {
         Tool::Systemctl => "needed for nfs where the server isn't running",
         Tool::Modprobe => "needed only for kernel features that are modules",
         Tool::Sshfs | Tool::Fusermount => "needed for `diskproof machines mount` only",
+        Tool::Sbatch | Tool::Squeue => "needed for `diskproof job` with Slurm only",
         tool if tool.is_of_the_lab() => "needed for `diskproof lab` only",
         Tool::Sudo => "needed only by users who aren't root",
-        _ => "can be done without",
+        _ => "optional",
     }
 }
 

@@ -86,7 +86,7 @@ fn man_page(command: Command) -> Result<String, Failure> {
 fn reference() -> String {
     let (mut whole, verbs) = visible();
     let mut text = String::from(
-        "# Command reference\n\nGenerated from the program by `make generate`; do not edit.\n\n",
+        "# Command reference\n\nLook up here what a command does and which flags it takes. Generated from the program by `make generate`; do not edit.\n\n",
     );
     section(&mut text, "diskproof", &mut whole);
     for (name, mut verb) in verbs {

@@ -49,7 +49,7 @@ impl Place {
         let id = on.strip_prefix("/dev/disk/by-id/").unwrap_or(on);
         if id.contains('/') {
             return Err(Failure::input(format!(
-                "--on {}: this is no directory; a disk goes by its name in /dev/disk/by-id, which `diskproof devices` lists",
+                "--on {}: this is not a directory; a disk goes by its name in /dev/disk/by-id, which `diskproof devices` lists",
                 path.shown()
             )));
         }
@@ -266,9 +266,9 @@ pub(super) fn name(file: &Path) -> String {
 }
 
 fn name_of(file: &Path) -> Result<&str, Failure> {
-    file.file_name()
-        .and_then(|name| name.to_str())
-        .ok_or_else(|| Failure::input(format!("{}: this is no name of a file, or not UTF-8", file.shown())))
+    file.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
+        Failure::input(format!("{}: this is not the name of a file, or not UTF-8", file.shown()))
+    })
 }
 
 /// Returns the folder of a file.

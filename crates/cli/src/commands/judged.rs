@@ -77,7 +77,7 @@ pub(crate) fn unreadable(error: StoreError) -> Failure {
 /// The exit code of a run.
 ///
 /// # Errors
-/// A planned cell has no measurement, or the guard refused trials of one: then the result isn't complete. Or a block didn't hold what was
+/// A planned cell has no measurement, or diskproof's checks refused trials of one: then the result isn't complete. Or a block didn't hold what was
 /// written to it: then no figure counts, even if the trials went on.
 pub(crate) fn exit_of(view: &RunView) -> Result<Exit, Failure> {
     let mut unmeasured = view.cells.iter().filter(|cell| cell.trials.done == 0 && cell.trials.failed > 0);
@@ -93,7 +93,7 @@ pub(crate) fn exit_of(view: &RunView) -> Result<Exit, Failure> {
     let refused = |finding: &&Finding| finding.evidence.contains_key(verdict::REFUSED_TRIALS);
     if let Some(refusal) = view.findings.iter().find(refused) {
         return Err(Failure::machine(format!(
-            "the guard refused trials of {}: {}",
+            "diskproof's checks refused trials of {}: {}",
             refusal.cell, refusal.text
         )));
     }

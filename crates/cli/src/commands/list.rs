@@ -23,7 +23,7 @@ pub(crate) fn list(args: &List, settings: &Settings) -> Result<Exit, Failure> {
     let known = runs.len();
     // one that is under way, or was killed and may have left something, is of interest before its first trial is done
     let matters =
-        |run: &RunSummary| run.trials_done > run.trials_failed || run.stopped == Stopped::Unfinished;
+        |run: &RunSummary| run.trials_done > run.trials_failed || matches!(run.stopped, Stopped::Unfinished | Stopped::Queued { .. });
     runs.retain(|run| args.all || matters(run));
     let left_out = known - runs.len();
     runs.reverse(); // the store gives the latest first; ids of one second are in no order
@@ -108,6 +108,7 @@ fn ended(stopped: &Stopped) -> String {
             format!("failed: {cut}{}", if cut.len() < line.len() { "..." } else { "" })
         }
         Stopped::Imported { files } => format!("imported ({files} files)"),
+        Stopped::Queued { blocks } => format!("not yet: {blocks} blocks were made for a queue"),
         Stopped::Unfinished => "never (killed, or still running)".to_owned(),
     }
 }

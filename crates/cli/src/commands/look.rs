@@ -15,8 +15,8 @@ pub(crate) fn look(settings: &Settings) -> Result<Exit, Failure> {
     let mut text = String::new();
     let read = std::io::stdin().take(MAX_BYTES).read_to_string(&mut text);
     read.map_err(|error| Failure::input(format!("can't read the plan: {error}")))?;
-    let plan: Plan =
-        serde_json::from_str(&text).map_err(|error| Failure::input(format!("this is no plan: {error}")))?;
+    let plan: Plan = serde_json::from_str(&text)
+        .map_err(|error| Failure::input(format!("this is not a plan: {error}")))?;
     let missing = here::missing(&plan, &targets_of(&plan), &settings.state.value);
     output::json(&serde_json::to_string(&missing).map_err(Failure::ours)?)?;
     Ok(Exit::Fine)

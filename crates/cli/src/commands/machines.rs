@@ -2,7 +2,7 @@
 
 mod list;
 mod run;
-mod selection;
+pub(super) mod selection;
 mod shell;
 mod status;
 mod transfer;

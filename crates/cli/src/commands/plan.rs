@@ -186,8 +186,7 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
 }
 
 /// What the prices of volumes that only imitate what a provider sells don't say.
-const NO_PROVIDER: &str =
-    "prices and limits are the file's: the run compares what is declared, and measures no provider";
+const NO_PROVIDER: &str = "prices and limits come from the experiment file: the run compares what the file declares, and measures no provider";
 
 /// Whether a volume has a price and limits, and both come from the file.
 fn imitates_what_is_sold(volume: &Volume, prices: &Prices) -> bool {

@@ -57,8 +57,8 @@ fn raise(args: &Resume, plan: &mut Plan) -> Result<bool, Failure> {
     let measure = &plan.measure;
     if typed.rounds.is_some() && measure.until.is_none() {
         return Err(Failure::input(
-            "this run was to make a fixed number of rounds, and its intervals are those of that number: whoever adds rounds \
-             because of what they saw would spoil them; ask for `measure: { until: ... }` in a new run",
+            "this run has a fixed number of rounds, and its intervals hold for that number only: rounds that are added because of \
+             what was seen make them too narrow; use `measure: { until: ... }` in a new run",
         ));
     }
     let before = measure.clone();
@@ -97,7 +97,7 @@ fn complete(store: &Store, run: &RunId, plan: &Plan, stopped: &Stopped) -> Resul
     };
     let reached = judged::view(store, run)?.reached;
     let open = reached.as_ref().is_none_or(|reached| !reached.all);
-    let what = reached.map_or_else(|| "all that its budget allows is there".to_owned(), |r| r.text);
+    let what = reached.map_or_else(|| "its budget allows no more".to_owned(), |r| r.text);
     Ok(if open && !option.is_empty() {
         format!(
             "run {run} has ended: {what}. With a larger budget it goes on: diskproof resume {run} --{option}"
@@ -124,7 +124,9 @@ fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
         | Stopped::TimeSpent
         | Stopped::WrittenSpent
         | Stopped::CostSpent
-        | Stopped::Imported { .. } => true,
+        | Stopped::Imported { .. }
+        // It goes on elsewhere.
+        | Stopped::Queued { .. } => true,
         Stopped::Requested { .. } | Stopped::Interrupted | Stopped::Failed { .. } | Stopped::Unfinished => {
             false
         }

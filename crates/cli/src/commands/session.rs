@@ -105,7 +105,7 @@ fn carry_out(
     let done = earlier.len() as u64;
     let mut teller = Teller::new(settings.progress.value, colours, session.plan, done, &wishes);
     if let Err(error) = wish.answer_with(teller.speaker()) {
-        teller.speaker()(&format!("warning: diskproof can not say how it handles signals: {error}"));
+        teller.speaker()(&format!("warning: diskproof can't show how it handles signals: {error}"));
     }
     let provision_anew = session.provision_anew;
     let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
@@ -117,6 +117,16 @@ fn carry_out(
     });
     teller.end();
     stopped
+}
+
+/// The environment with the ceiling from the user's state folder. The agent process reads only its own state folder; under sudo that is
+/// root's, and not the one to which the user's `doctor` wrote.
+pub(super) fn with_ceiling(environment: &Environment, settings: &Settings) -> Environment {
+    let mut environment = environment.clone();
+    if environment.native_ceiling.is_none() {
+        environment.native_ceiling = engine::native::ceiling::current(&settings.state.value, &environment);
+    }
+    environment
 }
 
 /// Stores what events report, before any other consumer receives them.
@@ -133,15 +143,8 @@ struct Keeper<'a> {
 }
 
 impl Keeper<'_> {
-    /// The environment with the ceiling from the user's state folder. The agent process reads only its own state folder; under sudo that is
-    /// root's, and not the one to which the user's `doctor` wrote.
     fn with_ceiling(&self, environment: &Environment) -> Environment {
-        let mut environment = environment.clone();
-        if environment.native_ceiling.is_none() {
-            let state = &self.session.settings.state.value;
-            environment.native_ceiling = engine::native::ceiling::current(state, &environment);
-        }
-        environment
+        with_ceiling(environment, self.session.settings)
     }
 
     /// Adds this session's provisioning steps to the record. A process that ran a step has the machine to itself; if all steps were
@@ -205,7 +208,7 @@ fn conclude(session: &Session<'_>, ended: &Ended) -> Result<Exit, Failure> {
             page::show(&report::result(&view), session.settings)?;
         }
         output::aside(&format!(
-            "\nkept in {}; again: diskproof show {run}; for programs: diskproof export {run} --json",
+            "\nkept in {}; to see it again: diskproof show {run}; for programs: diskproof export {run} --json",
             session.settings.store.value.shown(),
             run = run.0.shown()
         ));

@@ -4,8 +4,10 @@ use super::fit::{around, wrapped};
 use super::tracker::{Tracker, found};
 use crate::output;
 use record::event::Event;
+use record::id::CellId;
 use record::printable::indented;
 use record::quantity::Seconds;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Progress in lines.
@@ -13,12 +15,12 @@ pub(crate) struct Lines {
     tracker: Tracker,
     /// The step that was printed last, so that its progress isn't printed as a new step.
     step: String,
-    trial_begun: Instant,
+    trials_begun: BTreeMap<CellId, Instant>,
 }
 
 impl Lines {
     pub(crate) fn new(tracker: Tracker) -> Self {
-        Self { tracker, step: String::new(), trial_begun: Instant::now() }
+        Self { tracker, step: String::new(), trials_begun: BTreeMap::new() }
     }
 
     pub(crate) fn tell(&mut self, event: &Event) {
@@ -30,7 +32,7 @@ impl Lines {
     }
 
     fn line(&mut self, event: &Event, now: Instant, width: Option<usize>) -> Option<String> {
-        let (finished, total) = self.tracker.count();
+        let (_, total) = self.tracker.count();
         match event {
             Event::RunStarted { run, trials, forecast_seconds } => {
                 let most = if self.tracker.stops_when_enough() { "at most " } else { "" };
@@ -45,19 +47,21 @@ impl Lines {
                 volumes.iter().map(|v| v.name.as_str()).collect::<Vec<_>>().join(", ")
             )),
             Event::TrialStarted { cell, round, tried, .. } => {
-                self.trial_begun = now;
+                self.trials_begun.insert(cell.clone(), now);
                 let after = format!("{}, round {}", self.tracker.tries(cell, *tried), round + 1);
-                let before = format!("trial {}/{total}: ", finished + 1);
+                let before = format!("trial {}/{total}: ", self.tracker.begun());
                 Some(around(&before, self.tracker.name(cell), &after, width))
             }
             Event::TrialFinished { record } => {
-                let took = Seconds(now.duration_since(self.trial_begun).as_secs_f64());
+                let begun = self.trials_begun.remove(&record.id.cell).unwrap_or(now);
+                let took = Seconds(now.duration_since(begun).as_secs_f64());
                 let left =
                     self.tracker.left(now).map(|left| format!(", about {left} left")).unwrap_or_default();
-                Some(format!("  {} ({took}{left})", found(record)))
+                Some(format!("  {}{} ({took}{left})", self.tracker.of(&record.id.cell), found(record)))
             }
-            Event::CellEstimated { .. } => {
-                self.tracker.estimated(event).map(|figure| format!("  so far {figure}"))
+            Event::CellEstimated { cell, .. } => {
+                let name = self.tracker.of(cell);
+                self.tracker.estimated(event).map(|figure| format!("  {name}so far {figure}"))
             }
             Event::RoundFinished { .. } => self.tracker.reported(event, width),
             Event::LengthChosen { .. } => Tracker::length(event),
@@ -88,6 +92,7 @@ mod tests {
         plan.cells[0].stack.name = "lvm-raid10-on-luks-with-a-writeback-cache".to_owned();
         plan.cells[0].workload.name = "randwrite-16k-with-a-sync-after-every-4-writes".to_owned();
         let mut lines = Lines::new(Tracker::new(&plan, 0));
+        lines.tracker.take(&started("a", 0), Instant::now());
         let mut at = |width| {
             let line = lines.line(&started("a", 0), Instant::now(), width).unwrap();
             wrapped(&line, width)

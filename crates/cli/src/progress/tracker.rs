@@ -25,8 +25,11 @@ pub(crate) struct Tracker {
     /// The forecast for one trial, in seconds, used until trials are measured.
     forecast_seconds: f64,
     trials_begun: Option<Instant>,
-    cell: Option<CellId>,
-    round: u32,
+    /// Whether trials run on more than one machine.
+    has_machines: bool,
+    /// The trials that are under way, the one that told something last at the end.
+    running: Vec<Running>,
+    /// What is done while no trial is under way.
     step: String,
     step_done: Option<f64>,
     /// The end of the last round; only for a run with `measure: until`.
@@ -36,9 +39,21 @@ pub(crate) struct Tracker {
     asked: Option<Goal>,
 }
 
+/// A trial that is under way.
+struct Running {
+    cell: CellId,
+    round: u32,
+    step: String,
+    done: Option<f64>,
+}
+
 impl Tracker {
     pub(crate) fn new(plan: &Plan, done: u64) -> Self {
-        let name = |cell: &record::plan::Cell| format!("{} {}", cell.stack.name, cell.workload.name);
+        let has_machines = plan.cells.iter().any(|cell| cell.target != plan.cells[0].target);
+        let name = |cell: &record::plan::Cell| {
+            let machine = if has_machines { format!("{}: ", cell.target) } else { String::new() };
+            format!("{machine}{} {}", cell.stack.name, cell.workload.name)
+        };
         Self {
             names: plan.cells.iter().map(|cell| (cell.id.clone(), name(cell))).collect(),
             searches: plan.cells.iter().filter_map(|cell| Some((cell.id.clone(), cell.find()?.by))).collect(),
@@ -48,9 +63,9 @@ impl Tracker {
             earlier: done,
             forecast_seconds: 0.0,
             trials_begun: None,
-            cell: None,
-            round: 0,
-            step: "starting the node".to_owned(),
+            has_machines,
+            running: Vec::new(),
+            step: "starting the agent process".to_owned(),
             step_done: None,
             standing: None,
             expected: None,
@@ -65,26 +80,21 @@ impl Tracker {
                 self.total = *trials;
                 self.forecast_seconds = *forecast_seconds;
             }
-            Event::Step { step, done, .. } => {
-                self.step.clone_from(step);
-                self.step_done = *done;
-            }
+            Event::Step { cell, step, done } => self.step(cell.as_ref(), step, *done),
             Event::TrialStarted { cell, round, .. } => {
                 self.trials_begun.get_or_insert(now);
-                self.cell = Some(cell.clone());
-                self.round = *round;
-                "build".clone_into(&mut self.step);
-                self.step_done = None;
+                let step = "build".to_owned();
+                self.running.push(Running { cell: cell.clone(), round: *round, step, done: None });
             }
-            Event::TrialFinished { .. } => {
+            Event::TrialFinished { record } => {
                 self.finished += 1;
                 self.expected = self.expected.map(|n| n.saturating_sub(1));
-                self.cell = None;
+                self.running.retain(|running| running.cell != record.id.cell);
                 "next".clone_into(&mut self.step);
                 self.step_done = None;
             }
             Event::RunFinished { .. } => {
-                self.cell = None;
+                self.running.clear();
                 "done".clone_into(&mut self.step);
             }
             Event::RoundFinished { open, more_rounds, .. } => {
@@ -101,6 +111,19 @@ impl Tracker {
             | Event::ChangesToUndo { .. }
             | Event::CellSkipped { .. }
             | Event::Warning { .. } => {}
+        }
+    }
+
+    fn step(&mut self, cell: Option<&CellId>, step: &str, done: Option<f64>) {
+        match self.running.iter().position(|running| Some(&running.cell) == cell) {
+            Some(at) => {
+                let Running { cell, round, .. } = self.running.remove(at);
+                self.running.push(Running { cell, round, step: step.to_owned(), done });
+            }
+            None => {
+                step.clone_into(&mut self.step);
+                self.step_done = done;
+            }
         }
     }
 
@@ -200,8 +223,7 @@ impl Tracker {
             return None;
         };
         Some(format!(
-            "trials of {workload} take {} from now on: about {rounds} rounds of these will do, where {} would take about \
-             {rounds_of_pilots}; the first rounds don't count",
+            "trials of {workload} take {} from now on: about {rounds} rounds of these are enough, where {} would take about {rounds_of_pilots}; the first rounds don't count",
             Seconds(*trial_seconds),
             Seconds(*pilot_seconds)
         ))
@@ -212,17 +234,31 @@ impl Tracker {
         (self.finished, self.total)
     }
 
-    /// The current cell, round and step, with a shorter name if that makes it fit into `width` columns.
+    /// The number of trials that have begun: those under way are the last ones.
+    pub(crate) fn begun(&self) -> u64 {
+        self.finished + self.running.len() as u64
+    }
+
+    /// The cell's name and a colon where trials of other machines may run at the same time, else nothing.
+    pub(crate) fn of(&self, cell: &CellId) -> String {
+        if self.has_machines { format!("{}: ", self.name(cell)) } else { String::new() }
+    }
+
+    /// The current cell, round and step, with a shorter name if that makes it fit into `width` columns. Of several trials at the same
+    /// time, it is the one that told something last, with their number.
     pub(crate) fn doing(&self, width: Option<usize>) -> String {
-        let share =
-            self.step_done.map(|done| format!(" {:.0} %", done.clamp(0.0, 1.0) * 100.0)).unwrap_or_default();
-        match &self.cell {
-            None => format!("{}{share}", self.step),
-            Some(cell) => {
-                let state = format!(", round {}/{}: {}{share}", self.round + 1, self.rounds, self.step);
-                around("", self.name(cell), &state, width)
-            }
-        }
+        let share = |done: Option<f64>| {
+            done.map(|done| format!(" {:.0} %", done.clamp(0.0, 1.0) * 100.0)).unwrap_or_default()
+        };
+        let Some(last) = self.running.last() else {
+            return format!("{}{}", self.step, share(self.step_done));
+        };
+        let many = match self.running.len() {
+            1 => String::new(),
+            many => format!("{many} trials at once; "),
+        };
+        let state = format!(", round {}/{}: {}{}", last.round + 1, self.rounds, last.step, share(last.done));
+        around(&many, self.name(&last.cell), &state, width)
     }
 
     /// The expected time that is left: from this session's trials, or from the forecast before the first one.

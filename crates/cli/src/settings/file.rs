@@ -21,7 +21,9 @@ pub(super) fn read(path: &Path, required: bool) -> Result<Vec<Said>, SettingsErr
     let mut text = String::new();
     let read = file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(unreadable)?;
     if read as u64 > MAX_BYTES {
-        return Err(unreadable(std::io::Error::other("larger than 64 KiB: this is no configuration file")));
+        return Err(unreadable(std::io::Error::other(
+            "larger than 64 KiB: this is not a configuration file",
+        )));
     }
     parse(path, &text)
 }

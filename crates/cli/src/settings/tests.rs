@@ -153,8 +153,14 @@ fn mistakes_are_named_with_their_place() {
             "wallpaper: blue\n",
             "DIR/etc.yaml:1: unknown setting `wallpaper`; known are store, state, color, progress, sudo, ssh_config",
         ),
-        ("\ncolor: green\n", "DIR/etc.yaml:2: `green` is no value for `color`; expected auto, always, never"),
-        ("store: here.db\n", "DIR/etc.yaml:1: `here.db` is no value for `store`; expected an absolute path"),
+        (
+            "\ncolor: green\n",
+            "DIR/etc.yaml:2: `green` is not a value for `color`; expected auto, always, never",
+        ),
+        (
+            "store: here.db\n",
+            "DIR/etc.yaml:1: `here.db` is not a value for `store`; expected an absolute path",
+        ),
     ];
     for (text, expected) in cases {
         let machine = Machine::new();
@@ -185,7 +191,7 @@ fn a_wrong_value_is_named_also_where_it_is_overruled() {
     machine.global.sudo = Some("never".to_owned());
     assert_eq!(
         machine.complaint(),
-        "environment DISKPROOF_SUDO: `please` is no value for `sudo`; expected auto, never"
+        "environment DISKPROOF_SUDO: `please` is not a value for `sudo`; expected auto, never"
     );
 }
 

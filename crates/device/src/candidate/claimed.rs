@@ -202,5 +202,5 @@ impl Owner {
 }
 
 fn unreadable(error: &BookError) -> Dissent {
-    Dissent::unheard(Check::Claim, record::printable::chain(error), "put the book of claims in order")
+    Dissent::unheard(Check::Claim, record::printable::chain(error), "correct the file of claims")
 }

@@ -17,12 +17,12 @@ pub(crate) fn testify(roots: &Roots, block: &Block, backing: &Path) -> Result<()
     let name = backing.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     if !name.starts_with(PREFIX) {
         return object(format!(
-            "{} isn't a file of ours: its name doesn't begin with {PREFIX}",
+            "{} wasn't made by diskproof: its name doesn't begin with {PREFIX}",
             backing.shown()
         ));
     }
     let Some(found) = loops::of(roots, block.clone()) else {
-        return object(format!("{} is no loop device, or not attached", block.label()));
+        return object(format!("{} is not a loop device, or not attached", block.label()));
     };
     let canonical = std::fs::canonicalize(backing).unwrap_or_else(|_| PathBuf::from(backing));
     if found.backing != canonical {
@@ -49,7 +49,7 @@ pub(crate) fn testify(roots: &Roots, block: &Block, backing: &Path) -> Result<()
         Some(_) => object(format!("{} shows only a part of {}", block.label(), canonical.shown())),
         None => Err(Dissent::unheard(
             Check::Backing,
-            format!("{} can't be asked what it rests on", block.label()),
+            format!("it is unknown which file {} is over", block.label()),
             "ask again as root",
         )),
     }

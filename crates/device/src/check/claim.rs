@@ -16,7 +16,7 @@ pub(crate) fn testify(disk: &Candidate, book: &ClaimBook) -> Result<Claim, Disse
             Dissent::new(
                 Check::Claim,
                 format!("nobody has claimed {disk} ({found})"),
-                format!("if it may be erased, its owner says so once: diskproof claim {}", disk.short()),
+                format!("if everything on it may be erased, claim it once: diskproof claim {}", disk.short()),
             )
         })),
     }

@@ -43,7 +43,7 @@ pub(crate) fn hold(roots: &Roots, disk: &Block, node: &Path) -> Result<File, Dis
 fn check(disk: &Block, node: &Path, mut file: File) -> Result<File, Dissent> {
     let number = file.metadata().map(|about| DevNo::from_raw(about.rdev()));
     let size = file.seek(SeekFrom::End(0));
-    let again = "start again; somebody exchanges disks or device nodes";
+    let again = "run it again; disks or device nodes were exchanged meanwhile";
     match (number, size) {
         (Ok(number), _) if number != disk.devno => {
             let saw = format!("{} is {number} now, not {}", node.shown(), disk.devno);
@@ -57,7 +57,7 @@ fn check(disk: &Block, node: &Path, mut file: File) -> Result<File, Dissent> {
         (Ok(_), Ok(_)) => Ok(file),
         (Err(error), _) | (_, Err(error)) => {
             let why = format!("{}: {error}", node.shown());
-            Err(Dissent::unheard(Check::Exclusive, why, "see whether the disk can be read at all"))
+            Err(Dissent::unheard(Check::Exclusive, why, "check that the disk can be read at all"))
         }
     }
 }
@@ -89,7 +89,7 @@ fn unlocked(roots: &Roots, file: &File, node: &Path, error: TryLockError) -> Dis
         }
         TryLockError::Error(error) => {
             let why = format!("{}: {error}", node.shown());
-            Dissent::unheard(Check::Lock, why, "see whether locks work here")
+            Dissent::unheard(Check::Lock, why, "check that file locks (flock) work on this file system")
         }
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn locked_by(roots: &Roots, file: &File, name: &str) -> (String, Stri
             format!("wait for process {pid} to end, or end it"),
         ),
         None => (
-            format!("a process that can't be seen has locked {name}"),
+            format!("a process that diskproof can't see has locked {name}"),
             "wait for it to end; fuser -v says more".to_owned(),
         ),
     }

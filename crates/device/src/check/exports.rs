@@ -56,7 +56,7 @@ fn judge(roots: &Roots, sight: &Sight, export: &Export) -> Option<Dissent> {
     let devices: Vec<DevNo> = devices.collect();
     if devices.is_empty() {
         let path = export.path.as_deref().unwrap_or(Path::new("")).shown();
-        let why = format!("nobody says what {} rests on ({path:?})", export.name, path = path.to_string());
+        let why = format!("it is unknown what {} rests on ({path:?})", export.name, path = path.to_string());
         return Some(Dissent::unheard(Check::Holders, why, export.remedy.clone()));
     }
     let member = devices.iter().find_map(|number| sight.family.member(*number))?;

@@ -24,7 +24,7 @@ pub(crate) fn partitions(disk: &Block) -> Vec<Dissent> {
         }
         Err(error) => {
             let why = format!("{}: {error}", disk.dir.shown());
-            vec![Dissent::unheard(Check::Partitions, why, "see that /sys is mounted")]
+            vec![Dissent::unheard(Check::Partitions, why, "check that /sys is mounted")]
         }
     }
 }
@@ -47,8 +47,7 @@ pub(crate) fn zero(disk: &Block) -> String {
     }
     let node = format!("/dev/{}", disk.name.replace('!', "/"));
     format!(
-        "wipefs doesn't see it; a file system of which copies are left can often be saved (e2fsck -b, xfs_repair); if nobody needs \
-         what is on it: save it, then blkdiscard --zeroout {node}, by hand, which writes all of it, or zero each place: dd \
+        "wipefs doesn't see it; while copies of a superblock are left, the file system can often be saved (e2fsck -b, xfs_repair); if nobody needs what is on it: save it, then blkdiscard --zeroout {node}, by hand, which writes all of it, or zero each place: dd \
          if=/dev/zero of={node} bs=1024 count=1 oflag=seek_bytes conv=notrunc,fsync seek=BYTE"
     )
 }
@@ -65,7 +64,7 @@ pub(crate) fn read_only(disk: &Block) -> Vec<Dissent> {
         None => vec![Dissent::unheard(
             Check::ReadOnly,
             format!("{} doesn't say", disk.dir.join("ro").shown()),
-            "see that /sys is mounted",
+            "check that /sys is mounted",
         )],
     }
 }
@@ -86,7 +85,7 @@ pub(crate) fn size(disk: &Block, min_bytes: u64) -> Vec<Dissent> {
         None => vec![Dissent::unheard(
             Check::Size,
             format!("{} doesn't say", disk.dir.join("size").shown()),
-            "see that /sys is mounted",
+            "check that /sys is mounted",
         )],
     }
 }
@@ -95,7 +94,7 @@ pub(crate) fn size(disk: &Block, min_bytes: u64) -> Vec<Dissent> {
 pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<Dissent> {
     match identity.strength() {
         Strength::None => {
-            let saw = format!("{} has no serial number, no WWN and no place it is plugged in", disk.label());
+            let saw = format!("{} has no serial number, no WWN and no known slot", disk.label());
             return vec![Dissent::new(
                 Check::Identity,
                 saw,
@@ -109,7 +108,7 @@ pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<
         Ok(all) => all,
         Err(error) => {
             let why = format!("{}: {error}", roots.sys("class/block").shown());
-            return vec![Dissent::unheard(Check::Identity, why, "see that /sys is mounted")];
+            return vec![Dissent::unheard(Check::Identity, why, "check that /sys is mounted")];
         }
     };
     let others = all.iter().filter(|b| b.devno != disk.devno && !b.is_partition());
@@ -120,7 +119,7 @@ pub(crate) fn identity(roots: &Roots, disk: &Block, identity: &Identity) -> Vec<
     }
     vec![Dissent::new(
         Check::Identity,
-        format!("{} and {} call themselves the same: {identity}", disk.label(), twins.join(", ")),
+        format!("{} and {} have the same identity: {identity}", disk.label(), twins.join(", ")),
         "if these are two paths to one disk, claim it without multipath; if clones, give each a serial number of its own",
     )]
 }

@@ -36,10 +36,7 @@ pub(crate) fn probe(runner: &dyn Runner, node: &Path) -> Probed {
             return Probed::Unheard(failure.to_string(), "install it".to_owned());
         }
         Err(failure) => {
-            return Probed::Unheard(
-                failure.to_string(),
-                "see whether the disk can be read at all".to_owned(),
-            );
+            return Probed::Unheard(failure.to_string(), "check that the disk can be read at all".to_owned());
         }
     };
     match output.status {

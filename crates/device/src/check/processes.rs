@@ -36,7 +36,7 @@ pub(crate) fn unseen(roots: &Roots) -> Option<Dissent> {
             Some(Dissent::unheard(Check::Openers, why, OUTSIDE))
         }
         Err(error) => {
-            let why = format!("nobody says whether {} shows all processes: {error}", roots.proc.shown());
+            let why = format!("it is unknown whether {} shows all processes: {error}", roots.proc.shown());
             Some(Dissent::unheard(Check::Openers, why, OUTSIDE))
         }
     }

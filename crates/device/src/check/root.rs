@@ -30,7 +30,7 @@ pub(crate) fn testify(roots: &Roots, disk: &Block) -> Vec<Dissent> {
         return Vec::new();
     }
     let why = format!("{} names no root file system", roots.proc("self/mountinfo").shown());
-    vec![Dissent::unheard(Check::Root, why, "see that /proc is mounted")]
+    vec![Dissent::unheard(Check::Root, why, "check that /proc is mounted")]
 }
 
 fn judge(roots: &Roots, disk: &Block, mount: &Mount, mounts: &[Mount]) -> Option<Dissent> {
@@ -44,8 +44,8 @@ fn judge(roots: &Roots, disk: &Block, mount: &Mount, mounts: &[Mount]) -> Option
         Ok(_) => None,
         Err(error) => Some(Dissent::unheard(
             Check::Root,
-            format!("nobody says what the root file system ({}) rests on: {error}", mount.kind),
-            "see that /sys is mounted",
+            format!("it is unknown what the root file system ({}) rests on: {error}", mount.kind),
+            "check that /sys is mounted",
         )),
     }
 }

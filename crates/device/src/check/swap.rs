@@ -23,7 +23,7 @@ pub(crate) fn testify(roots: &Roots, sight: &Sight) -> Vec<Dissent> {
         Err(error) if error.kind() == io::ErrorKind::NotFound && roots.proc("self").exists() => String::new(),
         Err(error) => {
             let why = format!("{}: {error}", roots.proc("swaps").shown());
-            return vec![Dissent::unheard(Check::Swap, why, "see that /proc is mounted")];
+            return vec![Dissent::unheard(Check::Swap, why, "check that /proc is mounted")];
         }
     };
     parse(&text).iter().filter_map(|path| judge(roots, sight, path)).collect()
@@ -33,7 +33,7 @@ fn judge(roots: &Roots, sight: &Sight, path: &Path) -> Option<Dissent> {
     let shown = path.shown();
     let remedy = format!("swapoff {shown}, if this machine can spare it");
     let Some(devno) = place(roots, path) else {
-        let why = format!("nobody says where the active swap {shown} is");
+        let why = format!("it is unknown where the active swap {shown} is");
         return Some(Dissent::unheard(Check::Swap, why, remedy));
     };
     let member = sight.family.member(devno)?;

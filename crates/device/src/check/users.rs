@@ -145,7 +145,11 @@ pub(crate) fn holders(sight: &Sight) -> Vec<Dissent> {
     }
     if !sight.family.unplaced.is_empty() {
         let names = sight.family.unplaced.join(", ");
-        dissent.push(Dissent::unheard(Check::Holders, format!("nobody says what {names} rests on"), AS_ROOT));
+        dissent.push(Dissent::unheard(
+            Check::Holders,
+            format!("it is unknown what {names} rests on"),
+            AS_ROOT,
+        ));
     }
     dissent
 }

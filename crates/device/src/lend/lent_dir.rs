@@ -120,7 +120,9 @@ pub enum LendError {
         saw: String,
     },
     /// The sub-directory's name doesn't have our prefix.
-    #[error("{name:?} is no name for a directory of ours: it must be a plain name that begins with {PREFIX}")]
+    #[error(
+        "{name:?} can't name a directory of diskproof's: it must be a plain name that begins with {PREFIX}"
+    )]
     Name {
         /// The name.
         name: String,

@@ -46,7 +46,7 @@ pub enum GiveBackError {
         source: io::Error,
     },
     /// Something else is in its place.
-    #[error("{} is not ours: {saw}; nothing was removed", .path.shown())]
+    #[error("diskproof didn't make {}: {saw}; nothing was removed", .path.shown())]
     NotOurs {
         /// The path.
         path: PathBuf,
@@ -178,7 +178,7 @@ pub fn remove_lent(path: &Path, parent: Option<&DirId>, rebooted: bool) -> Resul
         Err(error) => return Err(io_error("look at", path)(error.into())),
     };
     if FileType::from_raw_mode(about.st_mode) != FileType::Directory {
-        return Err(not_ours(path, "it is no directory"));
+        return Err(not_ours(path, "it is not a directory"));
     }
     if !is_own(&about) {
         let saw = format!("it belongs to user {}, mode {:o}", about.st_uid, about.st_mode & 0o7777);
@@ -187,7 +187,7 @@ pub fn remove_lent(path: &Path, parent: Option<&DirId>, rebooted: bool) -> Resul
     match unlinkat(&dir, name, AtFlags::REMOVEDIR) {
         Ok(()) => Ok(true),
         Err(Errno::NOENT) => Ok(false),
-        Err(Errno::NOTDIR) => Err(not_ours(path, "it is no directory")),
+        Err(Errno::NOTDIR) => Err(not_ours(path, "it is not a directory")),
         Err(Errno::NOTEMPTY | Errno::EXIST) => Err(not_ours(path, "it holds files that no step made")),
         Err(error) => Err(io_error("remove", path)(error.into())),
     }

@@ -84,13 +84,13 @@ fn table(entries: &[Entry]) -> io::Result<Vec<u8>> {
 /// Maps a whole corpus into memory. Checks every byte: its own damage must not look like a fault of a copy.
 pub(crate) fn open(path: &Path) -> io::Result<Tree> {
     let wrong = |what: &str| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("{} is no sound corpus: {what}", path.shown()))
+        io::Error::new(io::ErrorKind::InvalidData, format!("{} is not a valid corpus: {what}", path.shown()))
     };
     let mut file = host::open_regular(path, host::StateAccess::Read)?;
     let mut head = [0; HEAD_BYTES];
     file.read_exact(&mut head)?;
     if head[..16] != *MAGIC {
-        return Err(wrong("it begins otherwise"));
+        return Err(wrong("it doesn't begin as a corpus does"));
     }
     let word = |at: usize| head[at..at + 8].try_into().map(u64::from_le_bytes).unwrap_or(0);
     let crc = |at: usize| head[at..at + 4].try_into().map(u32::from_le_bytes).unwrap_or(0);
@@ -241,7 +241,7 @@ mod tests {
         write(&path, &entries(), fill).unwrap();
         let length = std::fs::metadata(&path).unwrap().len();
         let file = std::fs::File::options().write(true).open(&path).unwrap();
-        for (place, what) in [(length - 1, "checksum"), (70, "checksum"), (0, "begins otherwise")] {
+        for (place, what) in [(length - 1, "checksum"), (70, "checksum"), (0, "doesn't begin as")] {
             write(&path, &entries(), fill).unwrap();
             file.write_all_at(b"!", place).unwrap();
             let error = open(&path).err().unwrap().to_string();

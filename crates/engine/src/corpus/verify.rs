@@ -100,7 +100,7 @@ fn differs(
     };
     match &entry.kind {
         Kind::Directory if !found.is_dir() => {
-            return wrong(FaultKind::Corrupt, None, "it is no directory".to_owned());
+            return wrong(FaultKind::Corrupt, None, "it is not a directory".to_owned());
         }
         Kind::Directory => {}
         Kind::Link(target) => match fs::read_link(&path) {
@@ -109,7 +109,7 @@ fn differs(
                 let what = format!("the link leads to {} instead of {}", there.shown(), target.shown());
                 return wrong(FaultKind::Corrupt, None, what);
             }
-            Err(error) => return wrong(FaultKind::Corrupt, None, format!("it is no link: {error}")),
+            Err(error) => return wrong(FaultKind::Corrupt, None, format!("it is not a link: {error}")),
         },
         Kind::File { .. } => match content(&path, tree.content(entry), buffer, bytes) {
             Ok(None) => {}
@@ -331,7 +331,7 @@ mod tests {
         let elsewhere = against(|link| link.kind = Kind::Link("b".into()));
         assert_eq!(elsewhere, corrupt("the link leads to a instead of b"));
         let no_link = against(|link| (link.path, link.kind) = ("d/a".into(), Kind::Link("b".into())));
-        assert!(no_link.iter().any(|(.., what)| what.starts_with("it is no link")), "{no_link:?}");
+        assert!(no_link.iter().any(|(.., what)| what.starts_with("it is not a link")), "{no_link:?}");
         let owner = against(|link| link.meta.uid += 1);
         assert!(owner[0].2.starts_with("its owner is ") && owner.len() == 1, "{owner:?}");
         let missing = against(|link| link.meta.xattrs = vec![("user.a".into(), vec![1])]);

@@ -31,7 +31,7 @@ pub enum WorkerError {
         source: std::io::Error,
     },
     /// The task can't be parsed.
-    #[error("{} is no task for this version of the corpus engine", .path.shown())]
+    #[error("{} is not a task for this version of the corpus engine", .path.shown())]
     NoTask {
         /// The file.
         path: PathBuf,

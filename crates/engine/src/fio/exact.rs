@@ -51,6 +51,8 @@ struct Side {
     before: BTreeMap<u64, u64>,
     /// The time and the I/Os of each row that counts.
     rows: Vec<(u64, u64)>,
+    /// Their latencies, row by row.
+    latencies: Vec<LatencyHistogram>,
 }
 
 /// The sums of one job.
@@ -87,7 +89,8 @@ pub(super) fn count(report: &Report, scratch: &Path, times: Times) -> Result<Cou
                 side.totals(direction, times, began_ms).ok_or_else(|| too_few(job, times))?;
             add(sum, &totals);
             spans.push((from, to));
-            courses.push(Course { start_ms: from, rows: side.rows, ios: totals.ios, bytes: totals.bytes });
+            let Side { rows, latencies, .. } = side;
+            courses.push(Course { start_ms: from, rows, latencies, ios: totals.ios, bytes: totals.bytes });
         }
     }
     sums.iter_mut().flatten().for_each(set_mean);
@@ -139,13 +142,13 @@ impl Side {
         } else {
             return;
         };
-        let mut ios = 0_u64;
-        for (ns, count) in row.bins() {
-            *target.entry(ns).or_default() += count;
-            ios += count;
+        let latency = LatencyHistogram { bins_ns: row.bins().collect() };
+        for (ns, count) in &latency.bins_ns {
+            *target.entry(*ns).or_default() += count;
         }
         if self.end_ms == Some(row.time_ms) {
-            self.rows.push((row.time_ms, ios));
+            self.rows.push((row.time_ms, latency.count()));
+            self.latencies.push(latency);
         }
     }
 

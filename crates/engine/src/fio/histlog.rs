@@ -20,7 +20,7 @@ pub(super) enum HistLogError {
     Read { path: PathBuf, line: u64, source: io::Error },
     #[error("{}, line {line} is cut off or too long", .path.shown())]
     CutOff { path: PathBuf, line: u64 },
-    #[error("{}, line {line} is no row of a histogram log", .path.shown())]
+    #[error("{}, line {line} is not a row of a histogram log", .path.shown())]
     NoRow { path: PathBuf, line: u64 },
 }
 
@@ -103,9 +103,9 @@ mod tests {
         assert_eq!(file("1, 0, 4096, 1, 2\n2, 1, 4096, 0, 0\n"), Ok(2));
         assert_eq!(file(""), Ok(0));
         for (text, what) in [
-            ("1, 0, 4096, 1, 2\nx\n", "line 2 is no row"),
+            ("1, 0, 4096, 1, 2\nx\n", "line 2 is not a row"),
             ("1, 0, 4096, 1, 2\n2, 0, 40", "line 2 is cut off"),
-            ("1, 0, 4096, 1, -2\n", "line 1 is no row"),
+            ("1, 0, 4096, 1, -2\n", "line 1 is not a row"),
         ] {
             let error = file(text).unwrap_err();
             assert!(error.contains(what), "{error}");

@@ -6,6 +6,7 @@
 
 use super::output::proportion;
 use super::times::Times;
+use record::latency::{LatencyHistogram, LatencySteps};
 use record::trial::{Series, Window};
 
 /// The shortest step, which is also that of the native engine.
@@ -24,6 +25,8 @@ pub(super) struct Course {
     pub(super) start_ms: u64,
     /// The time of each row that counts, and the I/Os since the one before.
     pub(super) rows: Vec<(u64, u64)>,
+    /// The latencies of these I/Os, row by row.
+    pub(super) latencies: Vec<LatencyHistogram>,
     /// The totals of this direction and job: every I/O gets their mean size.
     pub(super) ios: u64,
     pub(super) bytes: u64,
@@ -55,7 +58,57 @@ pub(super) fn of(courses: &[Vec<Course>; 3], window: Window, times: Times) -> Op
         write_ios: steps(writes, &borders, row_ns, ios),
         trim_ios: steps(trims, &borders, row_ns, ios),
         bytes: moved[0].iter().zip(&moved[1]).map(|(read, write)| read.saturating_add(*write)).collect(),
+        read_latency: latencies(reads, (window.start_ns, step_ns, borders.len()), row_ns),
+        write_latency: latencies(writes, (window.start_ns, step_ns, borders.len()), row_ns),
     })
+}
+
+/// The latencies of one direction in these steps (begin, length and number) or longer ones. A row's latencies can't be split: they
+/// belong to the step that its middle lies in. The I/O that causes a late row is its slowest one, and belongs to the step of its end.
+fn latencies(
+    courses: &[Course],
+    (start_ns, step_ns, count): (u64, u64, usize),
+    row_ns: u64,
+) -> Option<LatencySteps> {
+    let mut steps = vec![LatencyHistogram::default(); count];
+    let mut add = |time_ns: u64, histogram: &LatencyHistogram| {
+        let step = usize::try_from(time_ns.saturating_sub(start_ns).checked_div(step_ns)?).ok()?;
+        steps.get_mut(step)?.merge(histogram);
+        Some(())
+    };
+    for course in courses {
+        let mut since_ns = ns(course.start_ms);
+        for ((time_ms, _), histogram) in course.rows.iter().zip(&course.latencies) {
+            let end_ns = ns(*time_ms);
+            let length = end_ns.saturating_sub(since_ns);
+            if is_late(length, row_ns) {
+                let (others, slowest) = without_slowest(histogram);
+                add(since_ns.saturating_add(row_ns / 2), &others);
+                add(end_ns.saturating_sub(1), &slowest);
+            } else {
+                add(since_ns.saturating_add(length / 2), histogram);
+            }
+            since_ns = end_ns;
+        }
+    }
+    LatencySteps::of(step_ns, &steps)
+}
+
+/// A histogram without its slowest I/O, and that I/O.
+fn without_slowest(histogram: &LatencyHistogram) -> (LatencyHistogram, LatencyHistogram) {
+    let mut others = histogram.clone();
+    let mut slowest = LatencyHistogram::default();
+    if let Some(mut last) = others.bins_ns.last_entry() {
+        slowest.bins_ns.insert(*last.key(), 1);
+        *last.get_mut() = last.get().saturating_sub(1);
+    }
+    others.bins_ns.retain(|_, count| *count > 0);
+    (others, slowest)
+}
+
+/// Whether so much time since the row before makes a row late.
+fn is_late(length_ns: u64, row_ns: u64) -> bool {
+    row_ns > 0 && length_ns > LATE.saturating_mul(row_ns)
 }
 
 fn step_ms(times: Times) -> u64 {
@@ -90,9 +143,9 @@ impl Course {
             }
             let part = rows.peek().map_or(0, |(time_ms, ios)| {
                 let length = ns(*time_ms).saturating_sub(since_ns);
-                let late = row_ns > 0 && length > LATE.saturating_mul(row_ns);
                 // All I/Os but the one that causes a late row completed before its due time.
-                let (ios, length) = if late { (ios.saturating_sub(1), row_ns) } else { (*ios, length) };
+                let (ios, length) =
+                    if is_late(length, row_ns) { (ios.saturating_sub(1), row_ns) } else { (*ios, length) };
                 proportion(ios, border.saturating_sub(since_ns).min(length), length)
             });
             done.push(counted.saturating_add(part));
@@ -109,6 +162,7 @@ fn ns(ms: u64) -> u64 {
 mod tests {
     use super::{Course, Times, of, step_ms};
     use proptest::prelude::{prop, proptest};
+    use record::latency::LatencyHistogram;
     use record::trial::Window;
 
     const TIMES: Times = Times { ramp_ms: 0, trial_ms: 1000, row_ms: 50, final_flush: false };
@@ -119,7 +173,8 @@ mod tests {
 
     fn course(start_ms: u64, rows: &[(u64, u64)]) -> Course {
         let ios = rows.iter().map(|(_, n)| n).sum();
-        Course { start_ms, rows: rows.to_vec(), ios, bytes: ios * 4096 }
+        let latencies = rows.iter().map(|(_, n)| LatencyHistogram { bins_ns: [(1000, *n)].into() }).collect();
+        Course { start_ms, rows: rows.to_vec(), latencies, ios, bytes: ios * 4096 }
     }
 
     #[test]
@@ -140,6 +195,26 @@ mod tests {
         let reads = course(1000, &[(1050, 10), (2100, 11), (2150, 10), (2200, 10)]);
         let series = of(&[vec![reads], vec![], vec![]], window(1000, 2200), TIMES).unwrap();
         assert_eq!(series.read_ios, [20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 20]);
+    }
+
+    #[test]
+    fn latencies_lie_in_the_step_of_their_row_and_an_outage_where_it_ended() {
+        // 20 rows of 200 I/Os, then none for 600 ms until 8 end together: the first of them with the row that it causes.
+        let mut rows: Vec<(u64, u64)> = (1..=20).map(|n| (1000 + n * 50, 200)).collect();
+        rows.extend([(2600, 1), (2650, 207)]);
+        rows.extend((1..=7).map(|n| (2650 + n * 50, 200)));
+        let mut reads = course(1000, &rows);
+        reads.latencies[20].bins_ns = [(600_000_000, 1)].into();
+        reads.latencies[21].bins_ns = [(1000, 200), (600_000_000, 7)].into();
+        let series = of(&[vec![reads], vec![], vec![]], window(1000, 3000), TIMES).unwrap();
+        let latency = series.read_latency.unwrap();
+        assert_eq!((series.write_latency, latency.step_ns), (None, 100_000_000));
+        let stalled: Vec<usize> = (0..20).filter(|at| latency.max_ns[*at] > Some(1000)).collect();
+        assert_eq!(stalled, [15, 16], "the first one ended at the end of a step, the others in the next");
+        assert_eq!(latency.p99_ns[16], Some(600_000_000));
+        let silent: Vec<usize> = (0..20).filter(|at| latency.p50_ns[*at].is_none()).collect();
+        assert_eq!(silent, [10, 11, 12, 13, 14], "nothing completed in the outage");
+        assert!((0..10).chain(17..20).all(|at| latency.p99_ns[at] == Some(1000)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) enum DistributionError {
     Unknown(String),
     #[error("random_distribution={0} with a centre")]
     Centre(String),
-    #[error("random_distribution={0}, whose parameter is out of range")]
+    #[error("the parameter of random_distribution={0} is out of range")]
     OutOfRange(String),
 }
 

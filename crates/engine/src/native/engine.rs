@@ -71,7 +71,7 @@ impl Engine for NativeEngine {
             task.proof = trial::recall(job.scratch, job.seed).ok_or_else(|| EngineError::Refused {
                 workload: job.workload.name.clone(),
                 reason:
-                    "verify: the data was not laid out to be verified, so there is nothing to hold it against"
+                    "verify: the data was not laid out to be verified, so there is nothing to compare it with"
                         .to_owned(),
             })?;
         }

@@ -22,7 +22,7 @@ pub enum WorkerError {
         source: io::Error,
     },
     /// The task can't be parsed.
-    #[error("{} is no task for this version of the native engine", .path.shown())]
+    #[error("{} is not a task for this version of the native engine", .path.shown())]
     NoTask {
         /// The file.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub(crate) enum LoadError {
     EmptyJob { job: String },
     #[error("{} holds no block of {block_bytes} bytes", .path.shown())]
     TooSmall { path: PathBuf, block_bytes: u64 },
-    #[error("{} is no data file of diskproof", .0.shown())]
+    #[error("{} is not a data file of diskproof", .0.shown())]
     NotOurs(PathBuf),
     /// The job's ring can't be created as requested.
     #[error(transparent)]
@@ -93,9 +93,9 @@ pub(crate) enum LaneError {
     Open { path: PathBuf, source: io::Error },
     #[error("{} can't be examined", .path.shown())]
     Examine { path: PathBuf, source: io::Error },
-    #[error("{} is no block device", .0.shown())]
+    #[error("{} is not a block device", .0.shown())]
     NoBlockDevice(PathBuf),
-    #[error("{} is no regular file", .0.shown())]
+    #[error("{} is not a regular file", .0.shown())]
     NoFile(PathBuf),
     #[error("the page cache of {} can't be dropped", .path.shown())]
     PageCache { path: PathBuf, source: io::Error },

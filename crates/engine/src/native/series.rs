@@ -1,6 +1,8 @@
 //! The time series of a trial in the record's form: equal steps over all jobs, from the worker's intervals.
 
+use super::tally::Span;
 use super::task::{Point, Report, Task};
+use record::latency::{LatencyHistogram, LatencySteps};
 use record::trial::{Series, Window};
 
 /// The steps that lie completely in the measured time. A flush at the end belongs to the measured time but not to the series:
@@ -8,7 +10,31 @@ use record::trial::{Series, Window};
 pub(crate) fn series(report: &Report, task: &Task) -> Option<Series> {
     let load_ends_ns = report.start_ns.saturating_add(task.trial_ns);
     let load = Window { start_ns: report.start_ns, end_ns: report.end_ns.min(load_ends_ns) };
-    steps(load, task.interval_ns(), [&report.read_series, &report.write_series, &report.trim_series])
+    let counts =
+        steps(load, task.interval_ns(), [&report.read_series, &report.write_series, &report.trim_series])?;
+    Some(Series {
+        read_latency: report.read_latency.clone(),
+        write_latency: report.write_latency.clone(),
+        ..counts
+    })
+}
+
+/// The latencies of one kind of I/O in the same steps, or in longer ones: from the histogram of each interval with its number, for a
+/// load that ended at `end_ns`.
+pub(crate) fn latencies(
+    intervals: Vec<(u64, LatencyHistogram)>,
+    span: Span,
+    end_ns: u64,
+) -> Option<LatencySteps> {
+    let length = end_ns.min(span.end_ns).saturating_sub(span.start_ns);
+    let count = usize::try_from(length.checked_div(span.interval_ns)?).ok()?;
+    let mut histograms = vec![LatencyHistogram::default(); count];
+    for (interval, histogram) in intervals {
+        if let Some(step) = usize::try_from(interval).ok().and_then(|step| histograms.get_mut(step)) {
+            *step = histogram;
+        }
+    }
+    LatencySteps::of(span.interval_ns, &histograms)
 }
 
 fn steps(load: Window, step_ns: u64, [reads, writes, trims]: [&[Point]; 3]) -> Option<Series> {
@@ -31,6 +57,8 @@ fn steps(load: Window, step_ns: u64, [reads, writes, trims]: [&[Point]; 3]) -> O
         write_ios: in_steps(writes, |p| p.ios),
         trim_ios: in_steps(trims, |p| p.ios),
         bytes: read_bytes.iter().zip(&write_bytes).map(|(read, write)| read + write).collect(),
+        read_latency: None,
+        write_latency: None,
     })
 }
 
@@ -41,11 +69,13 @@ fn place(point: &Point, step_ns: u64) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{place, steps};
+    use super::{latencies, place, steps};
+    use crate::native::histogram::{Histogram, fold};
     use crate::native::kind::KINDS;
     use crate::native::tally::{Span, Tally, sum};
     use crate::native::task::Point;
     use proptest::prelude::{prop, proptest};
+    use record::latency::LatencyHistogram;
     use record::trial::Window;
 
     const MS: u64 = 1_000_000;
@@ -102,6 +132,49 @@ mod tests {
             }
             let moved: u64 = series.read_ios.iter().chain(&series.write_ios).sum();
             assert_eq!(series.bytes.iter().sum::<u64>(), moved * 4096);
+        }
+
+        /// The histograms of the intervals, merged, are that of the trial, for any number of jobs; and each has the latencies of its time.
+        #[test]
+        fn the_latencies_of_the_steps_are_those_of_the_trial(
+            completions in prop::collection::vec((900_u64..2500, 1_u64..1 << 40), 0..400), lanes in 1_usize..4,
+        ) {
+            let span = Span { start_ns: 1000 * MS, end_ns: 2000 * MS, interval_ns: 100 * MS, open_end: false };
+            let mut completions: Vec<(u64, u64)> = completions.into_iter().map(|(ms, latency)| (ms * MS, latency)).collect();
+            completions.sort_unstable();
+            let of = |from: u64, to: u64| {
+                let mut all = Histogram::new();
+                completions.iter().filter(|(t, _)| (from * MS..to * MS).contains(t)).for_each(|(_, latency)| all.add(*latency));
+                let (mut bins, mut record) = (Vec::new(), LatencyHistogram::default());
+                all.drain(|bin, count| bins.push((bin, count)));
+                fold(&mut record, &bins);
+                record
+            };
+            let tallies = (0..lanes).map(|lane| {
+                let mut tally = Tally::new(span);
+                for &(now, latency) in completions.iter().skip(lane).step_by(lanes) {
+                    if tally.is_over(now) {
+                        tally.roll(now);
+                    }
+                    tally.add(KINDS[0], latency, 4096);
+                }
+                tally
+            });
+            let mut all = sum(tallies.collect());
+            let intervals = std::mem::take(&mut all.latencies[0]);
+            let mut merged = LatencyHistogram::default();
+            for (interval, histogram) in &intervals {
+                assert_eq!(*histogram, of(1000 + interval * 100, 1100 + interval * 100));
+                merged.merge(histogram);
+            }
+            assert_eq!(merged, all.sides[0].latency);
+            assert_eq!(merged, of(1000, 2000));
+            let found = latencies(intervals, span, u64::MAX);
+            assert_eq!(found.is_some(), merged.count() > 0);
+            if let Some(found) = found {
+                let slowest = merged.bins_ns.keys().next_back().copied();
+                assert_eq!((found.max_ns.iter().max().copied().flatten(), found.p50_ns.len()), (slowest, 10));
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) enum SizesError {
     Bytes(u64),
     #[error("bsrange and bssplit exclude each other")]
     RangeAndSplit,
-    #[error("bsrange: {high} is no multiple of {low}")]
+    #[error("bsrange: {high} is not a multiple of {low}")]
     NoMultiple { low: u32, high: u32 },
     #[error("the shares of bssplit add up to {0}, not to 100")]
     Shares(u32),

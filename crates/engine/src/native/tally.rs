@@ -218,6 +218,8 @@ pub(crate) struct Sum {
     /// The kinds of I/O in their order, then durable writes.
     pub(crate) sides: [Side; SIDES],
     pub(crate) series: [Vec<Point>; SIDES],
+    /// The latencies of each interval that has any, with its number, for [`super::series::latencies`].
+    pub(crate) latencies: [Vec<(u64, LatencyHistogram)>; SIDES],
     pub(crate) errors: Vec<ErrorSeen>,
 }
 
@@ -246,6 +248,7 @@ pub(crate) fn sum(tallies: Vec<Tally>) -> Sum {
         total.latency_sum_ns += side.latency_sum_ns;
         total.latency_max_ns = total.latency_max_ns.max(side.latency_max_ns);
         total.latency.merge(&side.latency);
+        sum.latencies[place].push((interval, side.latency));
     }
     sum
 }

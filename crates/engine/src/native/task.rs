@@ -6,7 +6,7 @@ use super::distribution::Distribution;
 use super::kind::Kind;
 use super::sizes::Sizes;
 use super::think::Pause;
-use record::latency::LatencyHistogram;
+use record::latency::{LatencyHistogram, LatencySteps};
 use record::trial::{Departure, ErrorCount, Verified};
 use record::workload::{Rw, SyncMode};
 use serde::{Deserialize, Serialize};
@@ -291,6 +291,11 @@ pub(crate) struct Report {
     pub(crate) read_series: Vec<Point>,
     pub(crate) write_series: Vec<Point>,
     pub(crate) trim_series: Vec<Point>,
+    /// Latencies over time, in the record's form.
+    #[serde(default)]
+    pub(crate) read_latency: Option<LatencySteps>,
+    #[serde(default)]
+    pub(crate) write_latency: Option<LatencySteps>,
     pub(crate) messages: Vec<String>,
     /// The differences from the request; each is also among the messages.
     #[serde(default)]

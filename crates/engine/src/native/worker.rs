@@ -10,6 +10,7 @@ use super::lane::{Finished, Shared, Start, open};
 use super::meter::{self, Helpers, Meter, Used};
 use super::proof::read_back;
 use super::ring::{Ring, probe};
+use super::series::latencies;
 use super::sources::Sources;
 use super::tally::{Span, Tally, sum};
 use super::task::{Cost, Issue, JobTask, Report, Side, Task};
@@ -416,6 +417,7 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
     let sum = sum(tallies);
     let [read, write, trim, sync, durable]: [Side; 5] = sum.sides;
     let [read_series, write_series, trim_series, _, _] = sum.series;
+    let [read_latency, write_latency, ..] = sum.latencies.map(|all| latencies(all, start.span, end_ns));
     let Made { issued_by, mut messages, departures, buffer_bytes, verified } = made;
     let cost = cost(&meter::sum(&used), read.ios + write.ios + trim.ios, buffer_bytes, &mut messages);
     Report {
@@ -437,6 +439,8 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
         read_series,
         write_series,
         trim_series,
+        read_latency,
+        write_latency,
         messages,
         departures,
     }

@@ -2,21 +2,25 @@
 
 use record::machine::{DiskSeen, GuestSeen, JournalSeen, MachineFacts};
 use record::printable::printable;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Prints the facts. It starts as few programs as possible: names come from the shell's own patterns, and one `grep` prints all files,
-/// each line after the file's name.
+/// each line after the file's name. virsh, which takes longer than all else, is asked only where a libvirt listens. A journal's first line
+/// says when its run ends.
 pub(super) const SCRIPT: &str = r#"echo @diskproof 1
 echo @blocks /sys/block/*
 echo @partitions /sys/block/*/*/partition
 echo @holders /sys/block/*/holders/*
 for d in "${DISKPROOF_STATE:-/var/lib/diskproof}" "${XDG_STATE_HOME:-$HOME/.local/state}/diskproof"; do
 if [ -d "$d" ] && ! [ -x "$d" ]; then echo @hidden "$d"; elif [ -d "$d/journal" ] && ! [ -r "$d/journal" ]; then echo @hidden "$d"
-else set -- "$d"/journal/*.jsonl; echo @journals "$@"; if [ -e "$1" ]; then date "+@now %s"; stat -c "@changed %Y %n" "$@"; fi; fi; done
+else set -- "$d"/journal/*.jsonl; echo @journals "$@"; if [ -e "$1" ]; then date "+@now %s"; stat -c "@changed %Y %n" "$@"
+for j do read -r l <"$j" && printf "@session %s\n" "$l"; done; fi; fi; done
 grep -s . /proc/loadavg /proc/meminfo /proc/uptime /proc/swaps /proc/self/mountinfo /proc/partitions /proc/sys/kernel/osrelease \
 /proc/sys/kernel/random/boot_id /sys/devices/system/cpu/online
-if command -v virsh >/dev/null; then echo @virsh
-virsh -q -r -c "${LIBVIRT_DEFAULT_URI:-qemu:///system}" domstats --nowait --state --balloon --vcpu 2>/dev/null && echo @guests; fi
+if command -v virsh >/dev/null; then echo @virsh; s=/var/run/libvirt
+if [ -n "$LIBVIRT_DEFAULT_URI" ] || [ -S $s/libvirt-sock-ro ] || [ -S $s/virtqemud-sock-ro ]; then
+virsh -q -r -c "${LIBVIRT_DEFAULT_URI:-qemu:///system}" domstats --nowait --state --balloon --vcpu 2>/dev/null && echo @guests; fi; fi
 echo @end"#;
 
 /// Kernel names of what isn't a disk of its own.
@@ -122,13 +126,30 @@ fn journals(answer: &Answer<'_>) -> Option<Vec<JournalSeen>> {
     }
     let now = answer.marks.get("@now").and_then(|words| words.first()?.parse::<u64>().ok());
     let changed: Vec<&str> = answer.paths("@changed").into_iter().flatten().collect();
+    let sessions: Vec<Session> =
+        answer.marks.get("@session").into_iter().flatten().filter_map(session).collect();
     let journal = |path: &str| {
         let run = path.rsplit('/').next()?.strip_suffix(".jsonl")?;
         let at = changed.windows(2).find(|pair| pair[1] == path).and_then(|pair| pair[0].parse::<u64>().ok());
         let unchanged_seconds = now.zip(at).map(|(now, at)| now.saturating_sub(at));
-        Some(JournalSeen { run: printable(run).into_owned(), unchanged_seconds })
+        let ends = sessions.iter().find(|session| session.run == run).and_then(|session| session.ends_unix_s);
+        let ends_in_seconds =
+            now.zip(ends).and_then(|(now, ends)| Some(i64::try_from(ends).ok()? - i64::try_from(now).ok()?));
+        Some(JournalSeen { run: printable(run).into_owned(), unchanged_seconds, ends_in_seconds })
     };
     Some(answer.paths("@journals")?.filter_map(journal).collect())
+}
+
+/// What the first line of a journal says.
+#[derive(Deserialize)]
+struct Session {
+    run: String,
+    #[serde(default)]
+    ends_unix_s: Option<u64>,
+}
+
+fn session(line: &&str) -> Option<Session> {
+    serde_json::from_str(line).ok()
 }
 
 fn disks(answer: &Answer<'_>) -> Option<Vec<DiskSeen>> {
@@ -206,8 +227,7 @@ mod tests {
     use super::{SCRIPT, count, read};
     use host::{Invocation, LocalRunner, Runner as _};
 
-    const ANSWER: &str = "\
-Welcome to ham0
+    const ANSWER: &str = r#"Welcome to ham0
 @diskproof 1
 @blocks /sys/block/loop0 /sys/block/nvme0n1 /sys/block/sda /sys/block/sdb /sys/block/sdc /sys/block/sdd /sys/block/sr0
 @partitions /sys/block/sda/sda1/partition /sys/block/sda/sda2/partition
@@ -215,13 +235,14 @@ Welcome to ham0
 @journals /var/lib/diskproof/journal/20261121-201455-3f9a.jsonl
 @now 1700000600
 @changed 1700000000 /var/lib/diskproof/journal/20261121-201455-3f9a.jsonl
+@session {"line":"session","format":"1.2","run":"20261121-201455-3f9a","prefix":"diskproof","ends_unix_s":1700000900}
 @journals /root/.local/state/diskproof/journal/*.jsonl
 /proc/loadavg:0.52 0.48 0.40 2/300 12345
 /proc/meminfo:MemTotal:       65000000 kB
 /proc/meminfo:MemAvailable:   60000000 kB
 /proc/uptime:3600.50 7000.00
-/proc/swaps:Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority
-/proc/swaps:/dev/sdd                               partition\t1000\t0\t-2
+/proc/swaps:Filename				Type		Size		Used		Priority
+/proc/swaps:/dev/sdd                               partition	1000	0	-2
 /proc/self/mountinfo:25 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 /proc/self/mountinfo:26 25 8:32 / /data rw - xfs /dev/disk/by-label/x rw
 /proc/partitions:major minor  #blocks  name
@@ -247,7 +268,7 @@ Domain: 'old: it'
   balloon.maximum=1048576
 @guests
 @end
-";
+"#;
 
     #[test]
     fn an_answer_has_what_the_table_shows() {
@@ -264,7 +285,7 @@ Domain: 'old: it'
         assert_eq!(unused, expected, "partitions, a holder, a mount by number, a swap");
         let journals = facts.journals.unwrap();
         assert_eq!((journals.len(), journals[0].run.as_str()), (1, "20261121-201455-3f9a"));
-        assert_eq!(journals[0].unchanged_seconds, Some(600));
+        assert_eq!((journals[0].unchanged_seconds, journals[0].ends_in_seconds), (Some(600), Some(300)));
         let guests = facts.guests.unwrap();
         assert_eq!((guests[0].name.as_str(), guests[0].on, guests[0].cpus), ("mail", true, Some(2)));
         assert_eq!((guests[1].name.as_str(), guests[1].on), ("old: it", false));

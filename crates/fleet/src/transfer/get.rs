@@ -1,9 +1,10 @@
 //! Copies a file from machines.
 
-use super::copied::{Copied, CopyError, LOOK, PART, Said, words};
-use crate::drive::{Done, Drive, Errand, Fanout, Task};
+use super::copied::{Copied, CopyError, LOOK, PART, words};
+use super::steps::{Next, OneCopy, copy_all};
+use crate::drive::Task;
 use crate::link::Reach;
-use host::{Input, Ssh, Stream, sha256};
+use host::{Input, Ssh, sha256};
 use record::machine::Machine;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -39,15 +40,15 @@ pub fn get(
         1 => to.to_owned(),
         _ => to.join(&machine.name).join(&name),
     };
-    let far = machines.iter().map(|machine| Far::of(of(machine))).collect();
-    let mut getting = Getting { file: file.to_owned(), far, tell };
-    let mut drive = Drive::shared(machines, reach).map_err(here)?;
-    let fanout = Fanout { most: fanout, skips_silent: false };
-    drive.errand(0..machines.len(), fanout, &mut getting, cancel).map_err(here)
+    let copies = machines.iter().map(|machine| Far::of(file, of(machine))).collect();
+    copy_all(machines, copies, reach, fanout, tell, cancel).map_err(here)
 }
 
 #[derive(Debug)]
-struct Far {
+struct Far<'f> {
+    /// The file there.
+    file: &'f str,
+    /// Where it goes here.
     path: PathBuf,
     began: Instant,
     /// The part, while bytes arrive.
@@ -56,13 +57,12 @@ struct Far {
     size: u64,
     digest: String,
     from: u64,
-    said: Said,
 }
 
-impl Far {
-    fn of(path: PathBuf) -> Self {
-        let (digest, said) = (String::new(), Said::default());
-        Self { path, began: Instant::now(), part: None, wrong: None, size: 0, digest, from: 0, said }
+impl<'f> Far<'f> {
+    fn of(file: &'f str, path: PathBuf) -> Self {
+        let digest = String::new();
+        Self { file, path, began: Instant::now(), part: None, wrong: None, size: 0, digest, from: 0 }
     }
 
     fn part(&self) -> PathBuf {
@@ -114,66 +114,42 @@ impl Far {
     }
 }
 
-struct Getting<'a> {
-    file: String,
-    far: Vec<Far>,
-    tell: &'a mut dyn FnMut(usize, Result<Copied, CopyError>),
-}
-
-impl Errand for Getting<'_> {
-    fn next(&mut self, machine: usize, ssh: &Ssh, before: Option<Done>) -> Option<Task> {
-        match self.step(machine, ssh, before) {
-            Ok(task) => task,
-            Err(error) => {
-                (self.tell)(machine, Err(error));
-                None
-            }
+impl OneCopy for Far<'_> {
+    fn begin(&mut self, ssh: &Ssh) -> Result<Task, CopyError> {
+        self.began = Instant::now();
+        let dir = self.path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        if let Some(dir) = dir {
+            std::fs::create_dir_all(dir).map_err(|source| self.here(source))?;
         }
+        let have = std::fs::metadata(self.part()).map_or(0, |about| about.len());
+        self.from = have;
+        let call = ssh.call(&["sh", "-c", LOOK_THERE, self.file, &have.to_string()]).timeout(LOOK);
+        Ok(Task { call, input: Input::None })
     }
 
-    fn hears(&mut self, machine: usize, stream: Stream, bytes: &[u8]) {
-        let Some(far) = self.far.get_mut(machine) else { return };
-        match (&mut far.part, stream) {
-            (Some(part), Stream::Out) => {
-                if let (None, Err(error)) = (&far.wrong, part.write_all(bytes)) {
-                    far.wrong = Some(error);
-                }
-            }
-            _ => far.said.hears(stream, bytes),
+    fn next(&mut self, ssh: &Ssh, answer: &str) -> Result<Next, CopyError> {
+        if self.part.is_some() {
+            return self.finish().map(Next::Whole);
         }
-    }
-}
-
-impl Getting<'_> {
-    fn step(&mut self, machine: usize, ssh: &Ssh, before: Option<Done>) -> Result<Option<Task>, CopyError> {
-        let Some(far) = self.far.get_mut(machine) else { return Ok(None) };
-        let Some(done) = before else {
-            far.began = Instant::now();
-            let dir = far.path.parent().filter(|dir| !dir.as_os_str().is_empty());
-            if let Some(dir) = dir {
-                std::fs::create_dir_all(dir).map_err(|source| far.here(source))?;
-            }
-            let have = std::fs::metadata(far.part()).map_or(0, |about| about.len());
-            far.from = have;
-            let call = ssh.call(&["sh", "-c", LOOK_THERE, &self.file, &have.to_string()]).timeout(LOOK);
-            return Ok(Some(Task { call, input: Input::None }));
-        };
-        let answer = std::mem::take(&mut far.said).answer(&done)?;
-        if far.part.is_some() {
-            let copied = far.finish()?;
-            (self.tell)(machine, Ok(copied));
-            return Ok(None);
-        }
-        let [size, digest, _, first, _] = words(&answer)?;
-        far.size = size.parse().map_err(|_| CopyError::There(format!("`{size}` is no size")))?;
-        digest.clone_into(&mut far.digest);
-        let have = far.from;
-        let own = File::open(far.part()).and_then(|file| sha256(file, have)).ok();
+        let [size, digest, _, first, _] = words(answer)?;
+        self.size = size.parse().map_err(|_| CopyError::There(format!("`{size}` is not a size")))?;
+        digest.clone_into(&mut self.digest);
+        let have = self.from;
+        let own = File::open(self.part()).and_then(|file| sha256(file, have)).ok();
         let goes_on = have > 0
-            && have <= far.size
+            && have <= self.size
             && own.is_some_and(|(digest, bytes)| bytes == have && digest == first);
-        far.open(if goes_on { have } else { 0 })?;
-        let begin = (far.from + 1).to_string();
-        Ok(Some(Task { call: ssh.call(&["sh", "-c", SEND, &self.file, &begin]), input: Input::None }))
+        self.open(if goes_on { have } else { 0 })?;
+        let begin = (self.from + 1).to_string();
+        let call = ssh.call(&["sh", "-c", SEND, self.file, &begin]);
+        Ok(Next::Task(Task { call, input: Input::None }))
+    }
+
+    fn takes(&mut self, bytes: &[u8]) -> bool {
+        let Some(part) = &mut self.part else { return false };
+        if let (None, Err(error)) = (&self.wrong, part.write_all(bytes)) {
+            self.wrong = Some(error);
+        }
+        true
     }
 }

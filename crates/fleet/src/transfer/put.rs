@@ -1,14 +1,15 @@
 //! Copies a file to machines.
 
-use super::copied::{Copied, CopyError, LOOK, PART, Said, words};
-use crate::drive::{Done, Drive, Errand, Fanout, Task};
+use super::copied::{Copied, CopyError, LOOK, PART, words};
+use super::steps::{Next, OneCopy, copy_all};
+use crate::drive::Task;
 use crate::link::Reach;
-use host::{Input, Ssh, Stream, sha256};
+use host::{Input, Ssh, sha256};
 use record::machine::Machine;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -18,8 +19,9 @@ if [ -f "$d" ]; then sha256sum <"$d"; else echo none -; fi
 if [ -f "$p" ]; then wc -c <"$p"; sha256sum <"$p"; else echo 0; echo none -; fi"#;
 /// Appends to the part, which begins anew if nothing of it is right.
 const TAKE: &str = r#"if [ "$1" = 0 ]; then cat >"$0"; else cat >>"$0"; fi"#;
-/// Checks the part, and puts it in place.
-const FINISH: &str = r#"if [ "$(sha256sum <"$0" | cut -d" " -f1)" != "$2" ]; then rm -f "$0"; exit 9; fi; chmod "$3" "$0" && mv -f "$0" "$1""#;
+/// Checks the part, makes it durable, and puts it in place.
+const FINISH: &str = r#"if [ "$(sha256sum <"$0" | cut -d" " -f1)" != "$2" ]; then rm -f "$0"; exit 9; fi
+chmod "$3" "$0" && { sync "$0" 2>/dev/null || sync; } && mv -f "$0" "$1""#;
 
 /// Copies a file to machines; `tell` gets what became of it on each. Returns whether it was tried on all; `false` when it was cancelled.
 ///
@@ -38,124 +40,97 @@ pub fn put(
     let mode = std::fs::metadata(file).map_err(here)?.permissions().mode() & 0o777;
     let (digest, bytes) = File::open(file).and_then(|file| sha256(file, u64::MAX)).map_err(here)?;
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut putting = Putting {
-        file: file.to_owned(),
-        name,
-        to: to.to_owned(),
-        mode: format!("{mode:o}"),
-        digest,
-        bytes,
-        far: (0..machines.len()).map(|_| Far::default()).collect(),
-        tell,
-    };
-    let mut drive = Drive::shared(machines, reach).map_err(here)?;
-    let fanout = Fanout { most: fanout, skips_silent: false };
-    drive.errand(0..machines.len(), fanout, &mut putting, cancel).map_err(here)
+    let original = Original { file, name, to, mode: format!("{mode:o}"), digest, bytes };
+    let far =
+        || Far { original: &original, step: Step::Look, began: Instant::now(), path: String::new(), from: 0 };
+    let copies = machines.iter().map(|_| far()).collect();
+    copy_all(machines, copies, reach, fanout, tell, cancel).map_err(here)
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The file here, and where it goes.
+#[derive(Debug)]
+struct Original<'f> {
+    file: &'f Path,
+    name: String,
+    to: &'f str,
+    /// Its permissions, in octal.
+    mode: String,
+    digest: String,
+    bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    #[default]
     Look,
     Send,
     Finish,
 }
 
-#[derive(Debug, Default)]
-struct Far {
+#[derive(Debug)]
+struct Far<'f> {
+    original: &'f Original<'f>,
     step: Step,
-    began: Option<Instant>,
+    began: Instant,
     path: String,
     from: u64,
-    said: Said,
 }
 
-struct Putting<'a> {
-    file: PathBuf,
-    name: String,
-    to: String,
-    mode: String,
-    digest: String,
-    bytes: u64,
-    far: Vec<Far>,
-    tell: &'a mut dyn FnMut(usize, Result<Copied, CopyError>),
-}
-
-impl Errand for Putting<'_> {
-    fn next(&mut self, machine: usize, ssh: &Ssh, before: Option<Done>) -> Option<Task> {
-        match self.step(machine, ssh, before) {
-            Ok(task) => task,
-            Err(error) => {
-                (self.tell)(machine, Err(error));
-                None
-            }
-        }
+impl OneCopy for Far<'_> {
+    fn begin(&mut self, ssh: &Ssh) -> Result<Task, CopyError> {
+        self.began = Instant::now();
+        let Original { to, name, .. } = self.original;
+        let call = ssh.call(&["sh", "-c", LOOK_THERE, to, name, PART]).timeout(LOOK);
+        Ok(Task { call, input: Input::None })
     }
 
-    fn hears(&mut self, machine: usize, stream: Stream, bytes: &[u8]) {
-        if let Some(far) = self.far.get_mut(machine) {
-            far.said.hears(stream, bytes);
-        }
-    }
-}
-
-impl Putting<'_> {
-    fn step(&mut self, machine: usize, ssh: &Ssh, before: Option<Done>) -> Result<Option<Task>, CopyError> {
-        let Some(far) = self.far.get_mut(machine) else { return Ok(None) };
-        let Some(done) = before else {
-            far.began = Some(Instant::now());
-            let call = ssh.call(&["sh", "-c", LOOK_THERE, &self.to, &self.name, PART]).timeout(LOOK);
-            return Ok(Some(Task { call, input: Input::None }));
-        };
-        let answer = std::mem::take(&mut far.said).answer(&done)?;
-        match far.step {
-            Step::Look => self.looked(machine, ssh, &answer),
+    fn next(&mut self, ssh: &Ssh, answer: &str) -> Result<Next, CopyError> {
+        match self.step {
+            Step::Look => self.looked(ssh, answer),
             Step::Send => {
-                far.step = Step::Finish;
-                let part = format!("{}{PART}", far.path);
-                let call =
-                    ssh.call(&["sh", "-c", FINISH, &part, &far.path, &self.digest, &self.mode]).timeout(LOOK);
-                Ok(Some(Task { call, input: Input::None }))
+                self.step = Step::Finish;
+                let Original { digest, mode, .. } = self.original;
+                let part = format!("{}{PART}", self.path);
+                let call = ssh.call(&["sh", "-c", FINISH, &part, &self.path, digest, mode]).timeout(LOOK);
+                Ok(Next::Task(Task { call, input: Input::None }))
             }
-            Step::Finish => {
-                self.finished(machine);
-                Ok(None)
-            }
+            Step::Finish => Ok(Next::Whole(self.whole())),
         }
     }
 
-    fn looked(&mut self, machine: usize, ssh: &Ssh, answer: &str) -> Result<Option<Task>, CopyError> {
+    fn takes(&mut self, _: &[u8]) -> bool {
+        false
+    }
+}
+
+impl Far<'_> {
+    fn looked(&mut self, ssh: &Ssh, answer: &str) -> Result<Next, CopyError> {
+        let Original { file, digest, bytes, .. } = self.original;
         let (path, rest) = answer.split_once('\n').unwrap_or((answer, ""));
         let [present, _, size, part, _] = words(rest)?;
-        let Some(far) = self.far.get_mut(machine) else { return Ok(None) };
-        path.clone_into(&mut far.path);
-        far.from = self.bytes;
-        if present != self.digest {
-            let size = size.parse::<u64>().unwrap_or(0);
-            let here = |source| CopyError::Here { path: self.file.clone(), source };
-            let mut file = File::open(&self.file).map_err(here)?;
-            let is_ours = size > 0 && size <= self.bytes && sha256(&mut file, size).map_err(here)?.0 == part;
-            far.from = if is_ours { size } else { 0 };
-            file.seek(SeekFrom::Start(far.from)).map_err(here)?;
-            far.step = Step::Send;
-            let begin = far.from.to_string();
-            let call = ssh.call(&["sh", "-c", TAKE, &format!("{path}{PART}"), &begin]);
-            return Ok(Some(Task { call, input: Input::File(file) }));
+        path.clone_into(&mut self.path);
+        if present == digest {
+            self.from = *bytes;
+            return Ok(Next::Whole(self.whole()));
         }
-        self.finished(machine);
-        Ok(None)
+        let size = size.parse::<u64>().unwrap_or(0);
+        let here = |source| CopyError::Here { path: file.to_path_buf(), source };
+        let mut file = File::open(file).map_err(here)?;
+        let is_ours = size > 0 && size <= *bytes && sha256(&mut file, size).map_err(here)?.0 == part;
+        self.from = if is_ours { size } else { 0 };
+        file.seek(SeekFrom::Start(self.from)).map_err(here)?;
+        self.step = Step::Send;
+        let call = ssh.call(&["sh", "-c", TAKE, &format!("{path}{PART}"), &self.from.to_string()]);
+        Ok(Next::Task(Task { call, input: Input::File(file) }))
     }
 
-    fn finished(&mut self, machine: usize) {
-        let Some(far) = self.far.get(machine) else { return };
-        let copied = Copied {
-            bytes: self.bytes,
-            sent_bytes: self.bytes - far.from,
-            digest: self.digest.clone(),
-            path: far.path.clone(),
-            took: far.began.map(|began| began.elapsed()).unwrap_or_default(),
-        };
-        (self.tell)(machine, Ok(copied));
+    fn whole(&self) -> Copied {
+        Copied {
+            bytes: self.original.bytes,
+            sent_bytes: self.original.bytes - self.from,
+            digest: self.original.digest.clone(),
+            path: self.path.clone(),
+            took: self.began.elapsed(),
+        }
     }
 }
 

@@ -85,6 +85,7 @@ fn trial(source: &Source, report: &Report, messages: &[String], jobs: &[&JobRepo
         ask: sections.ask(source),
         started_unix_ms: ended.saturating_sub(whole(seconds * 1e3)),
         outcome,
+        notes: Vec::new(),
         output: EngineOutput {
             input: sections.text(),
             messages: messages.to_vec(),

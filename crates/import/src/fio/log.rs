@@ -19,6 +19,13 @@ pub(crate) enum Kind {
     Bandwidth,
 }
 
+impl Kind {
+    /// Whether its rows are latencies of whole I/Os.
+    pub(super) fn is_latency(self) -> bool {
+        matches!(self, Self::Whole | Self::Completion)
+    }
+}
+
 /// The end of a log's name before `.log` and the job's number; `_clat_hist` comes before what it ends with.
 pub(super) const KINDS: [(&str, Kind); 6] = [
     ("_clat_hist", Kind::Bins),
@@ -44,6 +51,8 @@ pub struct Log {
     pub(super) job: String,
     /// What it holds.
     pub(super) kind: Kind,
+    /// Whether its latencies are shown to be nanoseconds; if not, they may be microseconds of fio before 3.
+    pub(super) is_of_fio_3: bool,
     /// Its rows.
     pub(super) rows: Vec<Row>,
 }

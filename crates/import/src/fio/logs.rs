@@ -3,7 +3,7 @@
 //! With a JSON document whose job wrote them they give its trial a time series. Alone they make a trial, as far as they count I/Os.
 
 use super::log::{KINDS, Kind, Log};
-use super::rows::{DIRECTIONS, Row, binned, rows};
+use super::rows::{DIRECTIONS, Row, binned, is_of_fio_3, rows};
 use super::totals::{float, whole};
 use crate::error::ReadError;
 use crate::measured::{Found, Measured};
@@ -18,6 +18,9 @@ pub(crate) const FORMAT: &str = "fio logs";
 
 /// The options that name a job's logs.
 const OPTIONS: [&str; 4] = ["write_bw_log", "write_iops_log", "write_lat_log", "write_hist_log"];
+/// What is said of latencies without a unit.
+const NO_UNIT: &str = "its latencies are left out: fio before version 3 writes microseconds, later versions nanoseconds, and no JSON document in \
+                       its folder tells the version";
 /// The step of a series that is made of single I/Os, in ms.
 const STEP_MS: u64 = 1000;
 
@@ -46,6 +49,7 @@ pub(crate) fn read(source: &Source) -> Result<Found, ReadError> {
         prefix: prefix.to_owned(),
         job: job.to_owned(),
         kind,
+        is_of_fio_3: is_of_fio_3(&source.text),
         rows: rows(&source.text, kind == Kind::Bins)?,
     }))
 }
@@ -58,16 +62,60 @@ pub(crate) fn join(logs: Vec<Log>, trials: &mut Vec<Measured>) -> Vec<(String, R
     }
     let mut left = Vec::new();
     for (prefix, logs) in sets {
-        let Some(counted) = Counted::of(&logs) else {
+        let unit = Unit::of(&prefix, &logs, trials);
+        let Some(counted) = Counted::of(&logs, unit) else {
             left.extend(logs.into_iter().map(|log| (log.file, ReadError::NoCount)));
             continue;
         };
         match owner(&prefix, trials) {
             Some(trial) => trial.output.series = counted.series(),
-            None => trials.extend(counted.trial(&prefix, &logs)),
+            None => trials.extend(counted.trial(&prefix, &logs, unit)),
         }
     }
     left
+}
+
+/// The unit of the latencies of single I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    /// Nanoseconds: of fio 3 and later.
+    Nanoseconds,
+    /// Microseconds: of fio before 3.
+    Microseconds,
+    /// Neither the rows nor a document tell.
+    Unknown,
+}
+
+impl Unit {
+    /// The unit of a set of logs: by their columns, else by the versions of the JSON documents in the same folder, if they agree.
+    fn of(prefix: &str, logs: &[Log], trials: &[Measured]) -> Self {
+        let mut latencies = logs.iter().filter(|log| log.kind.is_latency() && is_of_each(log)).peekable();
+        if latencies.peek().is_some() && latencies.all(|log| log.is_of_fio_3) {
+            return Self::Nanoseconds;
+        }
+        let folder = split(prefix).0;
+        let documents = trials.iter().filter(|trial| split(&trial.file).0 == folder);
+        let mut units = documents.filter_map(|trial| Self::of_version(&trial.output.engine));
+        match units.next() {
+            Some(first) if units.all(|unit| unit == first) => first,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// The unit of a version, e.g. `fio-2.1.10`; `None`: it tells none.
+    fn of_version(engine: &str) -> Option<Self> {
+        let major: u32 = engine.strip_prefix("fio-")?.split(['.', '-']).next()?.parse().ok()?;
+        Some(if major < 3 { Self::Microseconds } else { Self::Nanoseconds })
+    }
+
+    /// The nanoseconds of a unit.
+    fn nanoseconds(self) -> Option<u64> {
+        match self {
+            Self::Nanoseconds => Some(1),
+            Self::Microseconds => Some(1000),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// The trial whose job wrote the logs of this prefix, in the same folder; `None`: there is none, or there are several.
@@ -114,7 +162,7 @@ fn is_of_each(log: &Log) -> bool {
 
 impl Counted {
     /// Counts the I/Os of a set of logs: by each job's histograms, else by its rows for each I/O, else by its I/Os per second.
-    fn of(logs: &[Log]) -> Option<Self> {
+    fn of(logs: &[Log], unit: Unit) -> Option<Self> {
         let mut jobs: BTreeMap<&str, Vec<&Log>> = BTreeMap::new();
         for log in logs {
             jobs.entry(&log.job).or_default().push(log);
@@ -122,20 +170,20 @@ impl Counted {
         let mut counted = Self { step_ms: step(logs), ..Self::default() };
         for logs in jobs.values_mut() {
             logs.sort_by_key(|log| log.kind);
-            counted.add(logs)?;
+            counted.add(logs, unit)?;
         }
         Some(counted)
     }
 
     /// Adds one job's logs; `None`: they don't tell I/Os and bytes.
-    fn add(&mut self, logs: &[&Log]) -> Option<()> {
+    fn add(&mut self, logs: &[&Log], unit: Unit) -> Option<()> {
         let counts = |log: &&&Log| log.kind == Kind::Bins || is_of_each(log) || log.kind == Kind::Iops;
         let log = logs.iter().find(counts)?;
         let last = log.rows.iter().map(|row| row.time_ms).max().unwrap_or(0);
         self.seconds = self.seconds.max(float(last) / 1e3);
         match log.kind {
             Kind::Bins => self.add_bins(log),
-            _ if is_of_each(log) => self.add_each(log),
+            _ if is_of_each(log) => self.add_each(log, unit),
             _ => spans(log, |row, seconds| self.put(row, float(row.value) * seconds, 0.0))?,
         }
         if log.rows.iter().all(|row| row.bytes > 0) {
@@ -155,11 +203,12 @@ impl Counted {
         }
     }
 
-    fn add_each(&mut self, log: &Log) {
+    fn add_each(&mut self, log: &Log, unit: Unit) {
         for row in &log.rows {
             self.put(row, 1.0, float(row.bytes));
-            if matches!(log.kind, Kind::Whole | Kind::Completion) {
-                *self.latency[row.direction].bins_ns.entry(binned(row.value)).or_default() += 1;
+            if let Some(ns) = unit.nanoseconds().filter(|_| log.kind.is_latency()) {
+                let ns = row.value.saturating_mul(ns);
+                *self.latency[row.direction].bins_ns.entry(binned(ns)).or_default() += 1;
             }
         }
     }
@@ -185,6 +234,7 @@ impl Counted {
             write_ios: of(writes),
             trim_ios: of(trims),
             bytes: read_bytes.iter().zip(&write_bytes).map(|(read, write)| read + write).collect(),
+            ..Series::default()
         })
     }
 
@@ -205,11 +255,15 @@ impl Counted {
     }
 
     /// The trial that logs without a document make.
-    fn trial(&self, prefix: &str, logs: &[Log]) -> Option<Measured> {
+    fn trial(&self, prefix: &str, logs: &[Log], unit: Unit) -> Option<Measured> {
         let first = logs.first()?;
         let [read, write, trim] = [0, 1, 2].map(|direction| self.totals(direction));
         let files: Vec<&str> = logs.iter().map(|log| log.file.as_str()).collect();
         let job = split(prefix).1.to_owned();
+        let has_latencies = logs.iter().any(|log| log.kind.is_latency() && is_of_each(log));
+        let is_untold = has_latencies && unit == Unit::Unknown;
+        let mut messages = vec![format!("counted from {}", files.join(", "))];
+        messages.extend(is_untold.then(|| NO_UNIT.to_owned()));
         Some(Measured {
             file: first.file.clone(),
             format: FORMAT,
@@ -226,8 +280,9 @@ impl Counted {
             options: BTreeMap::new(),
             started_unix_ms: first.modified_unix_ms.saturating_sub(whole(self.seconds * 1e3)),
             outcome: Outcome::Measured,
+            notes: if is_untold { vec![NO_UNIT.to_owned()] } else { Vec::new() },
             output: EngineOutput {
-                messages: vec![format!("counted from {}", files.join(", "))],
+                messages,
                 read,
                 write,
                 trim,
@@ -327,7 +382,7 @@ mod tests {
     #[test]
     fn rows_of_single_ios_give_a_histogram() {
         let rows: String = (1..=200_u64)
-            .map(|n| format!("{}, {}, 1, 8192\n", n * 10, if n > 198 { 900_000 } else { 100_000 }))
+            .map(|n| format!("{}, {}, 1, 8192, 0\n", n * 10, if n > 198 { 900_000 } else { 100_000 }))
             .collect();
         let (trials, left) = joined(vec![log("a_clat.1.log", &rows), log("a_clat.2.log", &rows)]);
         assert!(left.is_empty());
@@ -339,6 +394,42 @@ mod tests {
             "{p50}"
         );
         assert_eq!(trials[0].output.series.as_ref().unwrap().write_ios, [200, 200]);
+    }
+
+    /// fio 2.x and 3.0 write the same rows, in microseconds and in nanoseconds.
+    #[test]
+    fn the_unit_of_latencies_is_that_of_the_documents_beside_them() {
+        let rows: String = (1..=200_u64).map(|n| format!("{}, 700, 0, 4096\n", n * 10)).collect();
+        let beside = |folder: &str, version: &str| {
+            let text = format!(
+                r#"{{ "fio version" : "{version}", "jobs" : [ {{ "jobname" : "j", "read" : {{ "iops" : 5, "total_ios" : 5 }} }} ] }}"#
+            );
+            let source = Source { path: format!("{folder}/j.json"), text, ..Source::default() };
+            match crate::format::read(&source) {
+                Ok(Found::Trials(trials)) => trials,
+                other => panic!("{other:?}"),
+            }
+        };
+        let p50 = |mut trials: Vec<Measured>| {
+            let documents = trials.len();
+            assert_eq!(join(vec![log("d/a_lat.1.log", &rows)], &mut trials), []);
+            let made = trials.swap_remove(documents);
+            let read = made.output.read.unwrap();
+            assert_eq!(read.ios, 200);
+            (read.latency.percentile_ns(0.5), made.notes.len())
+        };
+        let near = |found: (Option<u64>, usize), ns: u64| {
+            found.1 == 0 && found.0.is_some_and(|p| p.abs_diff(ns) <= ns / 100)
+        };
+        assert!(near(p50(beside("d", "fio-2.1.10")), 700_000));
+        assert!(near(p50(beside("d", "fio-3.16")), 700));
+        assert_eq!(p50(Vec::new()), (None, 1), "nobody knows, and it is said");
+        assert_eq!(p50(beside("elsewhere", "fio-2.14")), (None, 1));
+        assert_eq!(
+            p50([beside("d", "fio-2.14"), beside("d", "fio-3.1")].concat()),
+            (None, 1),
+            "two versions"
+        );
     }
 
     #[test]

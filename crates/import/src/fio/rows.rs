@@ -14,7 +14,7 @@ pub(super) const DIRECTIONS: usize = 3;
 pub(crate) struct Row {
     /// Time since the job's start in ms.
     pub(super) time_ms: u64,
-    /// The value: ns, KiB/s or I/Os per second; 0 in a row of bins.
+    /// The value: a latency in the unit of its fio, KiB/s or I/Os per second; 0 in a row of bins.
     pub(super) value: u64,
     /// 0: read, 1: write, 2: trim.
     pub(super) direction: usize,
@@ -41,6 +41,22 @@ pub(super) fn rows(text: &str, has_bins: bool) -> Result<Vec<Row>, ReadError> {
         rows.iter_mut().for_each(|row| row.time_ms = row.time_ms.saturating_sub(begin));
     }
     Ok(rows)
+}
+
+/// Whether the rows of single I/Os are those of fio 3.19 and later, whose latencies are nanoseconds: a priority follows the block size (and
+/// the offset), as a flag or in hexadecimal. Before that an offset follows, or nothing, and offsets of several I/Os are not all 0 and 1.
+pub(super) fn is_of_fio_3(text: &str) -> bool {
+    let mut count = 0;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let mut more = line.split(',').skip(4).map(str::trim);
+        match (more.next(), more.next()) {
+            (Some(_), Some(_)) => return true,
+            (Some(priority), None) if priority.starts_with("0x") => return true,
+            (Some("0" | "1"), None) => count += 1,
+            _ => return false,
+        }
+    }
+    count > 1
 }
 
 fn row(line: &str, has_bins: bool) -> Option<Row> {
@@ -85,7 +101,7 @@ pub(super) fn binned(ns: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, binned, representative, rows};
+    use super::{Row, binned, is_of_fio_3, representative, rows};
     use crate::error::ReadError;
 
     #[test]
@@ -98,8 +114,21 @@ mod tests {
         assert_eq!(rows("1700000000500, 1, 0, 0\n1700000001500, 1, 0, 0\n", false).unwrap()[1].time_ms, 2000);
         assert_eq!(rows("\n", false), Err(ReadError::EmptyLog));
         let error = rows("500, 1, 0, 4096\nbroken\n", false).unwrap_err();
-        assert_eq!(error.to_string(), "line 2: \"broken\" is no row of a log of fio");
+        assert_eq!(error.to_string(), "line 2: \"broken\" is not a row of a log of fio");
         assert!(rows("5, 1, 3, 4096\n", false).is_err(), "there are three directions");
+    }
+
+    #[test]
+    fn only_a_priority_shows_fio_3() {
+        for text in
+            ["1, 9, 0, 4096, 0\n2, 9, 0, 4096, 1\n", "1, 9, 0, 4096, 0x0000\n", "1, 9, 0, 4096, 8192, 0\n"]
+        {
+            assert!(is_of_fio_3(text), "{text}");
+        }
+        let offsets = "1, 9, 0, 4096, 0\n2, 9, 0, 4096, 8192\n";
+        for text in ["1, 9, 0, 4096\n2, 9, 0, 4096\n", offsets, "1, 9, 0, 4096, 0\n", ""] {
+            assert!(!is_of_fio_3(text), "{text}");
+        }
     }
 
     #[test]

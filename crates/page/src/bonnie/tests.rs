@@ -2,8 +2,9 @@
 
 use super::bonnie;
 use crate::figure::{Entry, Figure};
-use crate::svg::width;
+use crate::svg::{Anchor, width};
 use crate::testing::{cell_id, made};
+use crate::tests::anchor;
 use record::judged::{CellView, Metric, RunView};
 use roxmltree::{Document, Node};
 use std::collections::BTreeMap;
@@ -189,10 +190,10 @@ fn no_text_is_cut_at_an_edge_whatever_the_names() {
         let most = number(tree.root_element(), "width");
         for said in tree.descendants().filter(|node| node.tag_name().name() == "text") {
             let (words, x) = (said.text().unwrap_or_default(), number(said, "x"));
-            let (from, to) = match said.attribute("text-anchor") {
-                None => (x, x + width(words)),
-                Some("middle") => (x - width(words) / 2.0, x + width(words) / 2.0),
-                Some(_) => (x - width(words), x),
+            let (from, to) = match anchor(said) {
+                Anchor::Start => (x, x + width(words)),
+                Anchor::Middle => (x - width(words) / 2.0, x + width(words) / 2.0),
+                Anchor::End => (x - width(words), x),
             };
             assert!(from >= -4.0 && to <= most + 10.0, "{words:?} goes from {from} to {to} of {most}");
         }

@@ -3,6 +3,7 @@
 use super::reading::{Counted, Reading, grown, grown_bytes};
 use super::shared::Shared;
 use record::counter::CpuTicks;
+use record::latency::LatencySteps;
 use record::topology::Topology;
 use record::trial::{EngineOutput, Series, TrialRecord};
 
@@ -13,6 +14,10 @@ pub(crate) struct Course {
     pub(crate) seconds: f64,
     /// I/Os per second that the engine completed.
     pub(crate) iops: Track,
+    /// Latencies of the reads that completed, in microseconds: median and 99th percentile.
+    pub(crate) reads: Latency,
+    /// The same of the writes.
+    pub(crate) writes: Latency,
     /// Bytes per second that the engine completed.
     pub(crate) asked: Track,
     /// Bytes per second of the devices directly under the load.
@@ -23,6 +28,15 @@ pub(crate) struct Course {
     pub(crate) beyond: Track,
     /// The share of the machine's CPU time that was not idle.
     pub(crate) cpu: Track,
+}
+
+/// The latencies of one kind of I/O over time.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) struct Latency {
+    /// The median of each step; `None` where no I/O completed.
+    pub(crate) p50: Track,
+    /// The 99th percentile; `None` also where too few completed ([`record::latency::LEAST_FOR_P99`]).
+    pub(crate) p99: Track,
 }
 
 /// A rate over time: pieces in the order of time.
@@ -56,6 +70,8 @@ impl Course {
         Self {
             seconds: engine.window.seconds(),
             iops: series.map(|s| steps(s, clock, |at| ios(s, at))).unwrap_or_default(),
+            reads: series.map(|s| latency(s.read_latency.as_ref(), s, clock)).unwrap_or_default(),
+            writes: series.map(|s| latency(s.write_latency.as_ref(), s, clock)).unwrap_or_default(),
             asked: series.map(|s| steps(s, clock, |at| s.bytes.get(at).copied())).unwrap_or_default(),
             device: of_devices(between(&samples, clock, moved)),
             wait: of_devices(between(&samples, clock, wait)),
@@ -105,16 +121,40 @@ fn direct(topology: &Topology) -> Vec<&str> {
     topology.nodes.iter().filter(|node| node.depth == 0).map(|node| node.name.as_str()).collect()
 }
 
-/// A track from steps of equal length.
-#[expect(clippy::cast_precision_loss, reason = "counts and times of a step are far below 2^52")]
+/// A track of rates from the counts of a series' steps.
 fn steps(series: &Series, clock: Clock, count: impl Fn(usize) -> Option<u64>) -> Track {
-    let length = series.step_ns as f64 / 1e9;
+    let length = seconds(series.step_ns);
+    let rate = |at: usize| count(at).map(|count| float(count) / length);
+    equal(clock.seconds(series.start_ns), length, series.bytes.len(), rate)
+}
+
+/// The tracks of the latencies of one kind of I/O, which begin with the series.
+fn latency(steps: Option<&LatencySteps>, series: &Series, clock: Clock) -> Latency {
+    let Some(steps) = steps else { return Latency::default() };
     let begin = clock.seconds(series.start_ns);
-    let piece = |at: usize| {
-        let from = begin + at as f64 * length;
-        Piece { from, to: from + length, rate: count(at).map(|count| count as f64 / length) }
+    let track = |list: &[Option<u64>]| {
+        let us = |at: usize| list.get(at).copied().flatten().map(|ns| float(ns) / 1e3);
+        equal(begin, seconds(steps.step_ns), list.len(), us)
     };
-    if length > 0.0 { (0..series.bytes.len()).map(piece).collect() } else { Track::new() }
+    Latency { p50: track(&steps.p50_ns), p99: track(&steps.p99_ns) }
+}
+
+/// A track of so many steps of equal length, in seconds.
+fn equal(begin: f64, length: f64, count: usize, rate: impl Fn(usize) -> Option<f64>) -> Track {
+    let piece = |at: usize| {
+        let from = begin + float(at as u64) * length;
+        Piece { from, to: from + length, rate: rate(at) }
+    };
+    if length > 0.0 { (0..count).map(piece).collect() } else { Track::new() }
+}
+
+fn seconds(ns: u64) -> f64 {
+    float(ns) / 1e9
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and times of a step are far below 2^52")]
+fn float(n: u64) -> f64 {
+    n as f64
 }
 
 fn ios(series: &Series, at: usize) -> Option<u64> {
@@ -165,6 +205,7 @@ mod tests {
     use super::{Course, Piece};
     use record::counter::{BlockCounters, CgroupIo, CpuTicks, Sample};
     use record::id::{CellId, TrialId};
+    use record::latency::LatencySteps;
     use record::topology::{BlockKind, BlockNode};
     use record::trial::{EngineOutput, Outcome, Series, TrialRecord, Window};
 
@@ -199,6 +240,13 @@ mod tests {
             write_ios: vec![0; 4],
             trim_ios: vec![0; 4],
             bytes: vec![500, 600, 700, 800],
+            read_latency: Some(LatencySteps {
+                step_ns: S,
+                p50_ns: vec![Some(1500), Some(2500)],
+                p99_ns: vec![None, Some(9000)],
+                max_ns: vec![Some(2000), Some(9000)],
+            }),
+            write_latency: None,
         });
         trial.engine = Some(engine);
         trial.topology.nodes = vec![BlockNode {
@@ -232,6 +280,10 @@ mod tests {
         let course = of(&trial());
         let rates = |track: &[Piece]| track.iter().map(|p| p.rate).collect::<Vec<_>>();
         assert_eq!(rates(&course.iops), [100.0, 120.0, 140.0, 160.0].map(Some));
+        assert_eq!(rates(&course.reads.p50), [1.5, 2.5].map(Some), "microseconds, in steps of their own");
+        assert_eq!(rates(&course.reads.p99), [None, Some(9.0)], "too few I/Os are a gap");
+        assert_eq!((course.reads.p99[1].from, course.reads.p99[1].to), (1.0, 2.0));
+        assert!(course.writes.p50.is_empty() && course.writes.p99.is_empty());
         assert_eq!(rates(&course.device), [900.0, 1100.0, 1500.0].map(Some));
         assert_eq!((course.device[0].from, course.device[0].to), (-1.0, 0.0));
         assert_eq!(rates(&course.cpu), [0.5, 0.5, 1.0].map(Some));

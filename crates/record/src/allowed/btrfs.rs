@@ -22,7 +22,8 @@ const FEATURES: &[&str] = &[
 const COPIES: &str = "it would copy a directory into the file system";
 const KEY: &str = "write `data` and `metadata` beside `mkfs_options`";
 const OWN: &str = "diskproof sets it itself: it knows its file systems by their UUID";
-const FORCE: &str = "mkfs must refuse a device that is in use; the guard decides what may be written";
+const FORCE: &str =
+    "mkfs must refuse a device that is in use; diskproof's checks decide what may be overwritten";
 const NOTHING_MADE: &str = "no file system would be made";
 
 /// Profiles are keys of the layer instead, since the plan computes with them.

@@ -8,7 +8,8 @@ const BIT: &[&str] = &["0", "1"];
 const OWN: &str = "diskproof sets it itself: it knows its file systems by their UUID";
 const NOTHING_MADE: &str = "no file system would be made";
 const OTHER_FS: &str = "the layer's name says which file system is made";
-const FORCE: &str = "mkfs must refuse a device that is in use; the guard decides what may be written";
+const FORCE: &str =
+    "mkfs must refuse a device that is in use; diskproof's checks decide what may be overwritten";
 const OUTSIDE: &str = "it would read or write files or devices that are no part of the stack";
 
 /// `-c` starts another program, `-e panic` halts the machine, `-o` and `-r` make file systems that the kernel doesn't mount.
@@ -108,6 +109,6 @@ pub(super) static TABLE: Table = Table {
         ("-U", OWN),
         ("-J device", OUTSIDE),
         ("-E offset", "the file system would begin elsewhere on the device, and could not be mounted"),
-        ("-O journal_dev", "a journal alone is no file system"),
+        ("-O journal_dev", "a journal alone is not a file system"),
     ],
 };

@@ -295,7 +295,7 @@ static NFS_MOUNTS: Mounts = Mounts {
         ("port", SERVER),
         ("mountport", SERVER),
         ("bg", "the mount must be there before the trial begins"),
-        ("fsc", "it would keep a cache on a disk that is no part of the stack"),
+        ("fsc", "it would keep a cache on a disk that doesn't belong to the stack"),
     ],
 };
 

@@ -79,8 +79,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-pub(super) const WAY_OUT: &str =
-    "only what stays on the stack's own devices is handed over; a `command` layer can do more, with its undo";
+pub(super) const WAY_OUT: &str = "diskproof passes on only options that stay on the stack's own devices; a `command` layer can do more, with its undo";
 
 impl Table {
     /// Finds the option that an element names, and the value in the same element. Names must be complete: no abbreviated long names,

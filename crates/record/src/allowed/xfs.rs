@@ -90,7 +90,7 @@ pub(super) static TABLE: Table = Table {
         ("-r", OUTSIDE),
         ("-N", "no file system would be made"),
         ("-V", "no file system would be made"),
-        ("-f", "mkfs must refuse a device that is in use; the guard decides what may be written"),
+        ("-f", "mkfs must refuse a device that is in use; diskproof's checks decide what may be overwritten"),
         ("-d name", OUTSIDE),
         ("-d file", OUTSIDE),
         ("-l logdev", OUTSIDE),

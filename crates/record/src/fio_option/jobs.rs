@@ -12,7 +12,7 @@ const LOGS: &str = "the record has every I/O in histograms";
 const CLOCK: &str =
     "the record needs the latencies, and a reading of the clock costs far less time than an I/O";
 const FILES: &str = "every trial lays its files out in full before it measures, and removes them; `layout: hole` lets writes allocate";
-const WHOLE: &str = "the job ends at the end of its place, as it would on a full device";
+const WHOLE: &str = "the job ends at the end of its file or region, as it would on a full device";
 const STATE: &str = "it would write a file outside the volume, and changes no I/O";
 pub(super) const SEARCH: &str = "fio would change the depth while it measures; a workload's `find` searches the most load within a \
                                  limit of latency, with an interval (docs/how-to/latency-limit.md)";

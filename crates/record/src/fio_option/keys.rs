@@ -100,13 +100,13 @@ pub const KEYS: &[FioOption] = &[
         "size",
         Field::Size { least: 1, set: |o, bytes| o.size_bytes = bytes },
         by_trial,
-        "Size of each job's file or region; with `fio`, room of the files whose size the device would decide",
+        "Size of each job's file or region; with `fio`, room for the files of sections that name no size",
     ),
     key(
         "offset",
         Field::Size { least: 0, set: |o, bytes| o.offset_bytes = bytes },
         by_trial,
-        "What is left out at the begin of each job's file or region (default: 0)",
+        "Bytes left out at the beginning of each job's file or region (default: 0)",
     ),
     key(
         "nrfiles",
@@ -188,13 +188,13 @@ pub const KEYS: &[FioOption] = &[
         "rate_iops",
         Field::Rate { bytes: false, set: |o, rate| o.rate_iops = rate },
         |o| o.rate_iops.map(|rate| rate.to_string()),
-        "I/Os per second each job is held to",
+        "Most I/Os per second of each job",
     ),
     key(
         "rate",
         Field::Rate { bytes: true, set: |o, rate| o.rate_bytes_per_second = rate },
         |o| o.rate_bytes_per_second.map(|rate| rate.to_string()),
-        "Bytes per second each job is held to, e.g. 10m",
+        "Most bytes per second of each job, e.g. 10m",
     ),
     key(
         "rate_process",

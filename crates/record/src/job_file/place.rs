@@ -77,7 +77,9 @@ impl Misplaced {
 impl fmt::Display for Misplaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Size { option, text } => write!(f, "{option}={text} is no size that diskproof can lay out"),
+            Self::Size { option, text } => {
+                write!(f, "{option}={text} is not a size that diskproof can lay out")
+            }
             Self::Count { option, text, most } => {
                 write!(f, "{option}={text} isn't a number from 1 to {most}")
             }

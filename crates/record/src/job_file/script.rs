@@ -65,10 +65,12 @@ impl fmt::Display for ScriptTrouble {
             }
             Self::Pieces => f.write_str("a shell script that writes its job file in several pieces"),
             Self::Shell(text) => {
-                write!(f, "a job file in a shell script, and only a shell can tell `{text}`")
+                write!(f, "a job file in a shell script, and only a shell knows the value of `{text}`")
             }
-            Self::Unset(name) => write!(f, "`${name}` has no value: the script doesn't say it plainly"),
-            Self::Argument(word) => write!(f, "a shell script that hands fio `{word}` beside the job file"),
+            Self::Unset(name) => {
+                write!(f, "`${name}` has no value: the script doesn't set it to a plain text")
+            }
+            Self::Argument(word) => write!(f, "a shell script that gives fio `{word}` beside the job file"),
         }
     }
 }

@@ -49,7 +49,7 @@ pub enum Wrong {
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Head => "this is no section",
+            Self::Head => "this is not a section",
             Self::NoSection => "an option before the first section",
             Self::Include => "`include` of a file that was not read",
         })

@@ -34,7 +34,8 @@ pub struct FrontCell {
     pub per_1000_iops: Option<PriceFigure>,
     /// Price per month and MB/s, of 1000² bytes; `None` where the cell has no bandwidth.
     pub per_mb_s: Option<PriceFigure>,
-    /// Price of one finished job: a copy of the corpus, by its duration; `None` where the workload is no job that ends by itself.
+    /// Price of one finished job, by its duration: a copy of the corpus, a run of Bonnie++, a load whose jobs go over their data once;
+    /// `None` where the workload is no job that ends by itself, or its time was up before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_job: Option<PriceFigure>,
     /// The limits within which a search (`find`) found the performance, e.g. `read_lat_p99 <= 10ms`; `None` for other cells.

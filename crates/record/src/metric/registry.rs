@@ -8,7 +8,7 @@ use crate::workload::{Ask, EngineKind, Options, Rw, SyncMode};
 pub struct MetricInfo {
     /// Its name in files, JSON and CSV.
     pub name: &'static str,
-    /// Its unit: `1/s`, `B/s`, `us`, `s`, `B`, `cores`, `ns`, `files/s`, or `1` for a plain number.
+    /// Its unit: `1/s`, `B/s`, `us`, `s`, `B`, `cores`, `ns`, `files/s`, `money` for the experiment's currency, or `1` for a plain number.
     pub unit: &'static str,
     /// Whether less of it is better: latencies, times, space and costs.
     pub lower_is_better: bool,
@@ -76,6 +76,8 @@ pub enum MetricOf {
     Engine,
     /// Cells whose LVM cache is flushed when it is taken away.
     Flush,
+    /// Work that ends by itself: copies, Bonnie++, and loads of which every job goes over its data once.
+    Job,
 }
 
 impl MetricInfo {
@@ -133,6 +135,9 @@ impl MetricInfo {
             MetricOf::Bonnie => matches!(ask, Ask::Bonnie(_)),
             MetricOf::Engine => !matches!(ask, Ask::Bonnie(_)),
             MetricOf::Flush => cell.stack.flushes(),
+            MetricOf::Job => {
+                !load || cell.workload.all_options().into_iter().all(|options| !options.time_based)
+            }
             MetricOf::Side(side) => load && some_job(cell, |options| side.is_done_by(options.rw)),
             MetricOf::Sync => load && some_job(cell, Options::syncs),
             MetricOf::Durable(known) => {
@@ -148,6 +153,7 @@ impl MetricInfo {
             MetricOf::Side(side) => side.is_done_by(options.rw),
             MetricOf::Sync => options.syncs(),
             MetricOf::Durable(_) => options.writes_become_durable(),
+            MetricOf::Job => !options.time_based,
             MetricOf::Load
             | MetricOf::LoadOrCopy
             | MetricOf::Copy
@@ -169,14 +175,15 @@ impl MetricInfo {
             | MetricOf::Copy
             | MetricOf::Bonnie
             | MetricOf::Engine
-            | MetricOf::Flush => None,
+            | MetricOf::Flush
+            | MetricOf::Job => None,
         }
     }
 
     /// Whether it is about work that ends when it is done, not after a length of time.
     #[must_use]
     pub fn is_to_completion(&self) -> bool {
-        matches!(self.of, MetricOf::Copy | MetricOf::Bonnie)
+        matches!(self.of, MetricOf::Copy | MetricOf::Bonnie | MetricOf::Job)
     }
 }
 
@@ -215,6 +222,13 @@ pub fn info(name: &str) -> Option<&'static MetricInfo> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
+/// The metric of the time that a whole job takes.
+pub const JOB_SECONDS: &str = "seconds";
+/// The unit of prices: the experiment's currency.
+pub const MONEY: &str = "money";
+/// The metric of the price of a whole job.
+pub const PRICE_PER_JOB: &str = "price_per_job";
+
 const READ: MetricOf = MetricOf::Side(Side::Read);
 const WRITE: MetricOf = MetricOf::Side(Side::Write);
 const TRIM: MetricOf = MetricOf::Side(Side::Trim);
@@ -252,7 +266,8 @@ pub const METRICS: &[MetricInfo] = &[
     MetricInfo::percentile_of("durable_lat_p999", MetricOf::Durable(Known::Each)),
     MetricInfo::cost("durable_lat_max", "us", MetricOf::Durable(Known::Longest)),
     MetricInfo::new("files_per_second", "files/s", MetricOf::Copy).label("rate"),
-    MetricInfo::cost("seconds", "s", MetricOf::Copy).label("time"),
+    MetricInfo::cost(JOB_SECONDS, "s", MetricOf::Job).label("time"),
+    MetricInfo::cost(PRICE_PER_JOB, MONEY, MetricOf::Job),
     MetricInfo::cost("sync_seconds", "s", MetricOf::Copy),
     MetricInfo::new("logical_bytes", "B", MetricOf::Copy),
     MetricInfo::cost("allocated_bytes", "B", MetricOf::Copy),

@@ -5,7 +5,7 @@
 use super::{Earlier, ended};
 use crate::error::RunError;
 use crate::protocol::TrialRequest;
-use crate::rounds::{Hands, conduct};
+use crate::rounds::{Ended, Hands, conduct};
 use crate::wishes::Wishes;
 use record::event::{Event, Stopped};
 use record::id::{CellId, TrialId};
@@ -15,6 +15,7 @@ use record::trial::{EngineOutput, Outcome, Series, StepTime, Totals, TrialRecord
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::BTreeMap;
 
+mod block;
 mod hunt;
 
 const DATA: u64 = 8 << 20;
@@ -107,6 +108,7 @@ fn record(storage: Storage, request: &TrialRequest) -> TrialRecord {
             write_ios: none.clone(),
             trim_ios: none.clone(),
             bytes: none,
+            ..Series::default()
         }),
         ..EngineOutput::new("scripted".to_owned(), Window { start_ns: 0, end_ns: (seconds * 1e9) as u64 })
     };
@@ -131,18 +133,28 @@ struct Script<'a> {
     asked_seconds: Vec<f64>,
     events: Vec<Event>,
     wishes: Wishes,
+    under_way: Option<Box<TrialRecord>>,
     /// What the user says during each trial; the number of trials before it is passed in.
     says: fn(&Wishes, usize),
 }
 
 impl Hands for Script<'_> {
-    fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
+    fn is_free(&self, _: &Cell) -> bool {
+        self.under_way.is_none()
+    }
+
+    fn ended(&mut self) -> Result<Ended, RunError> {
+        Ok(Ended::Done(self.under_way.take().unwrap()))
+    }
+
+    fn begin(&mut self, request: TrialRequest) -> Result<(), RunError> {
         let record = record(self.storages[&request.id.cell], &request);
         (self.says)(&self.wishes, self.records.len());
         self.seconds += record.steps.iter().map(|s| s.seconds).sum::<f64>();
         self.records.push(record.clone());
         self.asked_seconds.push(request.measure.trial_seconds);
-        Ok(Some(record))
+        self.under_way = Some(Box::new(record));
+        Ok(())
     }
 
     fn tell(&mut self, event: Event) -> Result<(), RunError> {
@@ -210,9 +222,10 @@ fn sit_and_say(
         asked_seconds: Vec::new(),
         events: Vec::new(),
         wishes: Wishes::default(),
+        under_way: None,
         says,
     };
-    let stopped = conduct(plan, &earlier, &mut script).unwrap();
+    let stopped = conduct(plan, &earlier, &mut script).unwrap().stopped;
     let Script { records, asked_seconds, events, .. } = script;
     Ran { stopped, records, asked_seconds, events }
 }

@@ -124,7 +124,7 @@ fn say(dir: &Path, file: &str, record: TrialRecord) {
 fn line(dir: &Path, target: &str, script: &str) -> AgentLink {
     let script = format!("cd {} && {script}", dir.to_string_lossy());
     let argv = ["sh", "-c", &script].map(Into::into).to_vec();
-    AgentLink::to(&NodeAt { target: target.to_owned(), argv, hosted: Vec::new() }).unwrap()
+    AgentLink::to(&NodeAt { target: target.to_owned(), argv, remote: false, hosted: Vec::new() }).unwrap()
 }
 
 fn tried(dir: &Path, server: &str) -> Result<Option<TrialRecord>, RunError> {

@@ -111,7 +111,7 @@ fn shared<'s>(sections: &[(&'s Section, InForce<'s>)], jobs: &[NamedJob]) -> Res
         } else if verified > 1 && sharers.iter().any(|other| other.bs_bytes != job.options.bs_bytes) {
             "`verify` of one file in blocks of different sizes"
         } else if numbered(filename) && jobs.iter().any(|other| other.options.filename.is_none()) {
-            "a file whose name begins with a number and a dot, as native's own do"
+            "a file name that begins with a number and a dot, as native's own do"
         } else {
             continue;
         };

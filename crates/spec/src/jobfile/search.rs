@@ -101,7 +101,7 @@ fn unfit<'s>(given: &'s Given, message: String, help: &'static str) -> Unfit<'s>
 /// The limit of the latency, in microseconds.
 fn limit_us(target: &Given) -> Result<u64, Unfit<'_>> {
     parse(target.value_or_set(), "us", 1_000_000).filter(|us| *us > 0).ok_or_else(|| {
-        let message = format!("`{}` is no time", printable(&target.written, 60));
+        let message = format!("`{}` is not a time", printable(&target.written, 60));
         unfit(target, message, "a time in microseconds, or with its unit, e.g. `10ms`")
     })
 }

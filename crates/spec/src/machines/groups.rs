@@ -79,7 +79,7 @@ impl Groups {
         self.group(group);
         for name in names {
             if !may_be_host(&name) {
-                problems.add(span, format!("`{}` is no name of a host", printable(&name, 60)));
+                problems.add(span, format!("`{}` is not the name of a host", printable(&name, 60)));
                 return;
             }
             if !self.hosts.contains_key(&name) {
@@ -242,7 +242,7 @@ fn machine(
         if machine.mac.is_none() {
             problems.note(
                 mac.span,
-                format!("`{}` is no hardware address; {name} can't be woken", printable(&mac.text, 40)),
+                format!("`{}` is not a hardware address; {name} can't be woken", printable(&mac.text, 40)),
             );
         }
     }
@@ -254,7 +254,7 @@ fn port(port: &Variable, problems: &mut Problems<'_>) -> Option<u16> {
     if number.is_none() {
         no_template(port, PORT, problems)?;
         problems
-            .add(port.span, format!("`{}` is no port", printable(&port.text, 40)))
+            .add(port.span, format!("`{}` is not a port", printable(&port.text, 40)))
             .expected("a number from 1 to 65535");
     }
     number
@@ -266,7 +266,7 @@ fn plain(variable: &Variable, what: &str, problems: &mut Problems<'_>) -> Option
     let text = &variable.text;
     let odd = |c: char| c.is_whitespace() || c.is_control() || c == '@';
     if text.is_empty() || text.starts_with('-') || text.contains(odd) {
-        problems.add(variable.span, format!("`{}` is no {what}", printable(text, 60)));
+        problems.add(variable.span, format!("`{}` cannot be used as {what}", printable(text, 60)));
         return None;
     }
     Some(())

@@ -72,7 +72,7 @@ fn section(head: &str, span: Span, groups: &mut Groups, problems: &mut Problems<
         "vars" => Section::Variables(name),
         other => {
             problems
-                .add(span, format!("`{}` is no part of a group", printable(other, 40)))
+                .add(span, format!("`{}` is not a part of a group", printable(other, 40)))
                 .suggest(other, ["children", "vars", "hosts"])
                 .expected("[NAME], [NAME:children] or [NAME:vars]");
             return None;

@@ -126,7 +126,7 @@ fn mac(node: &Node, problems: &mut Problems<'_>) -> Option<Mac> {
     let mac = Mac::parse(text);
     if mac.is_none() {
         problems
-            .add(node.span, format!("`{}` is no hardware address", printable(text, 40)))
+            .add(node.span, format!("`{}` is not a hardware address", printable(text, 40)))
             .expected(EXPECTED);
     }
     mac

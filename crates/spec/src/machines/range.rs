@@ -36,7 +36,7 @@ fn expanded(pattern: &str) -> Result<Vec<String>, String> {
 }
 
 fn levels(range: &str) -> Result<Vec<String>, String> {
-    let wrong = || format!("`[{range}]` is no range");
+    let wrong = || format!("`[{range}]` is not a range");
     let mut parts = range.split(':');
     let (Some(first), Some(last)) = (parts.next(), parts.next()) else { return Err(wrong()) };
     let step: usize = match parts.next() {

@@ -65,8 +65,8 @@ fn a_list_of_our_own_is_read_and_errors_name_line_and_key() {
     for (text, says) in [
         ("machines:\n  a: { shh: b }\n", "list:2:8: unknown key `shh` in a machine\n"),
         ("machines:\n  a: { shh: b }\n", "did you mean `ssh`?"),
-        ("machines: { a: { ssh: \"-oProxyCommand=x\" } }", "is no destination"),
-        ("machines: { a: { mac: 52:54 } }", "is no hardware address"),
+        ("machines: { a: { ssh: \"-oProxyCommand=x\" } }", "is not a destination"),
+        ("machines: { a: { mac: 52:54 } }", "is not a hardware address"),
         ("machines: { a: { price: 12 } }", "does not say for how long"),
         ("machines: { \"a b\": {} }", "cannot be the name of a machine"),
         ("machines: { \"a[1:2]\": { ssh: x } }", "`ssh` belongs to one machine"),
@@ -121,10 +121,10 @@ fn an_inventory_in_ini_has_groups_children_ranges_and_variables() {
     for (text, says) in [
         ("a b\n", "list:1:1: `b` after a host sets nothing"),
         ("[web\n", "there is a `[` without its `]`"),
-        ("[web:kids]\na\n", "`kids` is no part of a group"),
+        ("[web:kids]\na\n", "`kids` is not a part of a group"),
         ("[a:vars]\nx\n", "list:2:1: `x` sets nothing"),
-        ("a ansible_port=70000", "is no port"),
-        ("a ansible_host=-oProxyCommand=x", "is no ansible_host"),
+        ("a ansible_port=70000", "is not a port"),
+        ("a ansible_host=-oProxyCommand=x", "cannot be used as ansible_host"),
         ("a ansible_host='{{ b }}'", "--machines ansible:FILE asks `ansible-inventory`"),
     ] {
         let said = refused(Form::Ini, text);

@@ -10,7 +10,7 @@ pub(crate) static KNOBS: Table = Table {
         key("scheduler", Shape::Text, "I/O scheduler of each device below: none, mq-deadline, bfq, kyber"),
         key("read_ahead", Shape::Size, "Read-ahead of each device below; a multiple of 4k, 0 is off"),
         key("nr_requests", Shape::Integer, "Requests that the scheduler of each device below holds"),
-        key("rotational", Shape::Switch, "Whether each device below is told to be a disk that turns"),
+        key("rotational", Shape::Switch, "Whether the kernel takes each device below for a rotating disk"),
         key("max_sectors", Shape::Size, "Largest request to each device below; a multiple of 4k"),
         key("nomerges", Shape::Integer, "Joining requests: 0 all, 1 only simple ones, 2 none"),
         key(
@@ -33,7 +33,7 @@ pub(crate) static KNOBS: Table = Table {
         key("dirty_background_bytes", Shape::Size, "As dirty_background_ratio, in bytes"),
         key("dirty_expire", Shape::Duration, "Age at which dirty data is written"),
         key("dirty_writeback", Shape::Duration, "How often the kernel looks for such data; 0s is never"),
-        key("swappiness", Shape::Integer, "Swapping against dropping cache, 0 to 200"),
+        key("swappiness", Shape::Integer, "Whether the kernel rather swaps (200) or drops page cache (0)"),
         key("vfs_cache_pressure", Shape::Integer, "How readily inodes and directory entries are dropped"),
     ],
     instead: &[

@@ -20,12 +20,17 @@ pub(crate) static LAB_DISK: Table = Table {
         key("changes", Shape::ListOf(&Shape::Map(&LIMIT_CHANGE)), "Other limits in the course of each trial"),
         key("bus", Shape::Choice(BUSES), "How the guest sees it; default: virtio-blk"),
         key("cache", Shape::Choice(DISK_CACHES), "How QEMU opens the file behind it; default: none"),
+        key("aio", Shape::Choice(AIOS), "How QEMU submits I/O to that file; default: threads"),
+        key("format", Shape::Choice(FORMATS), "Format of that file; default: raw"),
+        key("iothread", Shape::Switch, "Whether the disk has a thread of its own in QEMU; default: 0"),
     ],
     instead: &[
         ("bw", "write `bps`"),
         ("bandwidth", "write `bps`"),
         ("throughput", "write `bps`"),
         ("driver", "write `bus`"),
+        ("io", "write `aio`"),
+        ("image", "write `format`"),
         ("emulate", "a lab's disk is emulated: write `size`, `iops`... directly"),
     ],
 };
@@ -61,3 +66,7 @@ pub(crate) static BURST: Table = Table {
 pub(crate) static BUSES: &[&str] = &["virtio-blk", "virtio-scsi", "nvme"];
 /// How QEMU opens the backing file of a disk.
 pub(crate) static DISK_CACHES: &[&str] = &["none", "writeback", "writethrough", "directsync"];
+/// How QEMU submits I/O to that file.
+pub(crate) static AIOS: &[&str] = &["threads", "native", "io_uring"];
+/// The formats of that file.
+pub(crate) static FORMATS: &[&str] = &["raw", "qcow2"];

@@ -126,10 +126,8 @@ pub(crate) static WRITECACHE: Table = Table {
     ],
 };
 
-const ATTACH: &str = "When it is put before the volume: as that is built, or when the data are laid out on the origin \
-                      alone (default: built)";
-const DETACH: &str = "How it goes: with the stack (undo), or flushed after the measured time, which is timed (flush) (default: undo \
-                     )";
+const ATTACH: &str = "When it is attached: as the volume is built, or after the data are laid out on the origin alone (default: built)";
+const DETACH: &str = "How it is removed: with the stack (undo), or by a flush after the measured time, which is timed (flush) (default: undo)";
 
 /// An md array.
 pub(crate) static MD: Table = Table {
@@ -143,7 +141,7 @@ pub(crate) static MD: Table = Table {
             Shape::Choice(MD_LAYOUTS),
             "Where the copies of raid10 lie: near, far, offset (default: n2)",
         ),
-        key("bitmap", Shape::Switch, "Whether writes in progress are noted on the members (default: 0)"),
+        key("bitmap", Shape::Switch, "Whether the members keep a write-intent bitmap (default: 0)"),
         key(
             "resync",
             Shape::Choice(RESYNCS),

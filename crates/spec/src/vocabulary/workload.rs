@@ -21,7 +21,11 @@ const BEFORE: &[Key] = &[
     key("files", Shape::Integer, "corpus: files of a generated corpus (default: mail has 273273)"),
     key("scale", Shape::Percent, "corpus: instead of files, a share of the full number"),
     key("seed", Shape::Integer, "corpus: seed of names, sizes and content (default: 1)"),
-    key("copier", Shape::Choice(COPIERS), "corpus: who copies (default: native, diskproof's own,)"),
+    key(
+        "copier",
+        Shape::Choice(COPIERS),
+        "corpus: the program that copies (default: native, diskproof's own)",
+    ),
     key("writers", Shape::Integer, "corpus: copiers at work at the same time (default: 1)"),
     key(
         "copies",
@@ -42,7 +46,7 @@ const BEFORE: &[Key] = &[
 
 /// Keys besides fio's options.
 const AFTER: &[Key] = &[
-    key("fio_options", Shape::MapOf(&Shape::Text), "Any other fio option, handed over as it is"),
+    key("fio_options", Shape::MapOf(&Shape::Text), "Any other fio option, passed on as it is"),
     key(
         "find",
         Shape::Map(&FIND),
@@ -131,11 +135,7 @@ pub(crate) static BONNIE: Table = Table {
             "Data of the tests of one large file, whole MiB; at least twice the memory; left out: none of these tests",
         ),
         key("chunk", Shape::Size, "Its blocks, a power of two from 256 to 1m (default: 8k)"),
-        key(
-            "r",
-            Shape::Size,
-            "Your own word on the memory that s is to be twice of; 0: no check (default: the machine's)",
-        ),
+        key("r", Shape::Size, "Memory that s must be twice of; 0: no check (default: the machine's)"),
         key("n", Shape::Integer, "Files of the tests of many files, in 1024s; left out: none of these tests"),
         key("n_max", Shape::Size, "The largest of them (default: 0)"),
         key("n_min", Shape::Size, "The smallest of them (default: 0)"),

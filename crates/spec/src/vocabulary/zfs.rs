@@ -28,7 +28,7 @@ pub(crate) static ZFS: Table = Table {
         key("copies", Shape::Integer, "Copies of each block, 1 to 3"),
         key("dedup", Shape::Choice(ON_OFF), "Deduplication"),
         key("direct", Shape::Choice(&["standard", "always", "disabled"]), "Direct I/O (OpenZFS 2.3)"),
-        key("arc_max", Shape::Size, "Most that the cache in memory (ARC) holds while the stack stands"),
+        key("arc_max", Shape::Size, "Most that the cache in memory (ARC) holds while the stack exists"),
     ],
     instead: &[
         ("raid", "write `vdev: raidz`"),

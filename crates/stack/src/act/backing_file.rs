@@ -63,14 +63,15 @@ impl Reversible for WriteBackingFile {
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let what = self.path.shown().to_string();
         if !names::is_ours_in(undoing.machine, &self.path, &undoing.machine.volumes_dir()) {
-            let saw = "it is not in our directory, or not named like ours".to_owned();
+            let saw =
+                "it is not in diskproof's directory, or doesn't have one of diskproof's names".to_owned();
             return Err(ActError::NotOurs { what, saw });
         }
         match std::fs::symlink_metadata(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Undone::Nothing),
             Err(error) => return Err(ActError::io("look at", &self.path)(error)),
             Ok(about) if !about.is_file() => {
-                return Err(ActError::NotOurs { what, saw: "it is no regular file".to_owned() });
+                return Err(ActError::NotOurs { what, saw: "it is not a regular file".to_owned() });
             }
             Ok(_) => {}
         }

@@ -65,7 +65,7 @@ impl MakeCgroup {
     fn ours(&self, machine: &Machine<'_>, run: &RunId) -> Result<bool, ActError> {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if !names::is_of_run(machine, run, name) {
-            let saw = "it is not named like ours".to_owned();
+            let saw = "it doesn't have one of diskproof's names".to_owned();
             return Err(ActError::NotOurs { what: self.path.shown().to_string(), saw });
         }
         Ok(kernel_file::cgroup(machine, &self.path)?.is_some())
@@ -217,7 +217,7 @@ impl Reversible for SetThrottle {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         if !self.is_limit() {
-            let saw = "it is no limit of a cgroup, or would not be taken back by this".to_owned();
+            let saw = "it is not a limit of a cgroup, or would not be taken back by this".to_owned();
             return Err(ActError::NotOurs { what: self.file.shown().to_string(), saw });
         }
         let group = MakeCgroup { path: self.file.parent().unwrap_or(Path::new("/")).to_owned() };

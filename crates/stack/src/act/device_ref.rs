@@ -80,7 +80,7 @@ impl DeviceRef {
     fn over(&self, undoing: &Undoing<'_>, file: &Path) -> Result<RefState, ActError> {
         let machine = undoing.machine;
         if !names::is_ours_in(machine, file, &machine.volumes_dir()) {
-            return Err(self.not_ours(format!("{} is no backing file of ours", file.shown())));
+            return Err(self.not_ours(format!("diskproof didn't make the backing file {}", file.shown())));
         }
         match device::loop_over(machine.roots, self.devno) {
             LoopOver::Nothing => Ok(RefState::Gone),
@@ -138,7 +138,7 @@ impl DeviceRef {
             .map_err(|error| self.not_ours(record::printable::chain(&error)))?;
         match device::rests_on_others(machine.roots, self.devno, &book, &is_ours) {
             Ok(None) => Ok(RefState::Ours(self.path.clone())),
-            Ok(Some(on)) => Err(self.not_ours(format!("it rests on {on}, which is not ours"))),
+            Ok(Some(on)) => Err(self.not_ours(format!("it rests on {on}, which diskproof didn't make"))),
             Err(error) => Err(ActError::io("tell what is under", &self.path)(error)),
         }
     }

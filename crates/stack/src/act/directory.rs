@@ -34,7 +34,10 @@ impl Reversible for MakeDir {
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let machine = undoing.machine;
         if !names::is_ours_in(machine, &self.path, &machine.mounts_dir()) {
-            return Err(not_ours(&self.path, "it is not in our directory, or not named like ours"));
+            return Err(not_ours(
+                &self.path,
+                "it is not in diskproof's directory, or doesn't have one of diskproof's names",
+            ));
         }
         until_ok(PATIENCE, || match std::fs::remove_dir(&self.path) {
             Ok(()) => Ok(Undone::Done),
@@ -73,7 +76,10 @@ impl Reversible for LendDir {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         if !names::is_ours_in(undoing.machine, &self.path, &self.parent) {
-            return Err(not_ours(&self.path, "it is not in the existing directory, or not named like ours"));
+            return Err(not_ours(
+                &self.path,
+                "it is not in the existing directory, or doesn't have one of diskproof's names",
+            ));
         }
         // Removes only an empty one that isn't identified yet; `KeepLentDir` undoes the rest.
         match device::remove_lent(&self.path, self.parent_id.as_ref(), undoing.rebooted) {
@@ -153,7 +159,7 @@ impl Reversible for UseLentDir {
 
 fn named_like_ours<'m>(undoing: &Undoing<'m>, path: &Path) -> Result<&'m Machine<'m>, ActError> {
     if !names::carries_prefix(undoing.machine, path) {
-        return Err(not_ours(path, "it is not named like ours"));
+        return Err(not_ours(path, "it doesn't have one of diskproof's names"));
     }
     Ok(undoing.machine)
 }

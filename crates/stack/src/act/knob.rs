@@ -70,7 +70,7 @@ impl SetKnob {
         if self.is_known(roots) {
             return Ok(());
         }
-        let saw = "it is no setting that diskproof makes".to_owned();
+        let saw = "it is not a setting that diskproof makes".to_owned();
         Err(ActError::NotOurs { what: self.path.shown().to_string(), saw })
     }
 

@@ -78,7 +78,7 @@ impl Reversible for AttachLoop {
         if !names::is_ours_in(machine, &self.backing, &machine.volumes_dir()) || self.number < FIRST_NUMBER {
             return Err(ActError::NotOurs {
                 what: format!("loop device {} over {}", self.number, self.backing.shown()),
-                saw: "the file is not in our directory, or not named like ours, or the number is not one that we take"
+                saw: "the file is not in diskproof's directory, or doesn't have one of diskproof's names, or the number is not one that diskproof takes"
                     .to_owned(),
             });
         }

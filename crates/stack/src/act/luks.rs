@@ -148,7 +148,7 @@ impl OpenLuks {
         let refused =
             |saw: String| ActError::NotOurs { what: format!("encrypted device {}", self.name), saw };
         if !names::is_of_run(machine, undoing.run, &self.name) {
-            return Err(refused("it is not named like ours".to_owned()));
+            return Err(refused("it doesn't have one of diskproof's names".to_owned()));
         }
         let Some(mapped) = Mapped::named(&machine.roots.sys, &self.name) else {
             return self.remove_node(machine);

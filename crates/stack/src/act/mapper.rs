@@ -37,7 +37,7 @@ pub(super) fn remove_group(
     if !names::is_of_run(machine, undoing.run, group) {
         return Err(ActError::NotOurs {
             what: format!("volume group {group}"),
-            saw: "it is not named like ours".to_owned(),
+            saw: "it doesn't have one of diskproof's names".to_owned(),
         });
     }
     let mut undone = Undone::Nothing;
@@ -47,7 +47,7 @@ pub(super) fn remove_group(
         if let Some(on) = all.iter().find_map(|device| elsewhere(&machine.roots.sys, &device.kernel, &ours)) {
             return Err(ActError::NotOurs {
                 what: format!("volume group {group}"),
-                saw: format!("it rests on {on}, too, which is not ours"),
+                saw: format!("it also rests on {on}, which diskproof didn't make"),
             });
         }
         let node = machine.roots.dev.join(&top.kernel);

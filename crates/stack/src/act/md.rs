@@ -100,7 +100,7 @@ impl MakeArray {
         let foreign =
             members.iter().find(|name| devno_of(&dev.join(name)).is_none_or(|no| !ours.contains(&no)));
         if let Some(foreign) = foreign {
-            return Some(format!("{array} holds {foreign}, too, which is not ours"));
+            return Some(format!("{array} also holds {foreign}, which diskproof didn't add"));
         }
         let ask = Invocation::new(Tool::Mdadm).args(["--detail", "--export"]).arg(&node);
         let said = undoing.machine.runner.run(&ask).map(|output| output.stdout).unwrap_or_default();

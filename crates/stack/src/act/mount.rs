@@ -77,7 +77,10 @@ impl Mount {
         let what = || format!("mount at {}", self.target.shown());
         let dir = undoing.machine.mounts_dir();
         if !names::is_of_run_in(undoing.machine, undoing.run, &self.target, &dir) {
-            return Err(ActError::NotOurs { what: what(), saw: "the mount point is not ours".to_owned() });
+            return Err(ActError::NotOurs {
+                what: what(),
+                saw: "diskproof didn't make the mount point".to_owned(),
+            });
         }
         let source = self.devices.iter().find(|device| device.path == entry.source);
         if source.is_some_and(|device| is_mounted_from(device, entry, undoing))

@@ -76,13 +76,13 @@ impl Reversible for ExportNfs {
 
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         if !names::carries_prefix(undoing.machine, &self.path) {
-            return Err(self.not_ours("its name is not like ours".to_owned()));
+            return Err(self.not_ours("it doesn't have one of diskproof's names".to_owned()));
         }
         if self.table != table() {
             return Err(self.not_ours(format!("{} is not the table of exports", self.table.shown())));
         }
         if self.client.parse::<Ipv4Addr>().is_err() {
-            return Err(self.not_ours(format!("its client {:?} is no address", self.client)));
+            return Err(self.not_ours(format!("its client {:?} is not an address", self.client)));
         }
         // The table survives a reboot.
         match self.found()? {

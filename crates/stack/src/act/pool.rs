@@ -58,7 +58,8 @@ impl Reversible for CreatePool {
         let ours = names::is_of_run(machine, undoing.run, &self.name)
             && names::is_of_run_in(machine, undoing.run, &self.target, &machine.mounts_dir());
         if !ours {
-            let saw = "it is not named like ours, or not mounted in our directory".to_owned();
+            let saw = "it doesn't have one of diskproof's names, or is not mounted in diskproof's directory"
+                .to_owned();
             return Err(ActError::NotOurs { what: format!("pool {}", self.name), saw });
         }
         let mut undone = Undone::Nothing;

@@ -61,7 +61,7 @@ impl Reversible for StartZfsFuse {
     fn undo(&self, undoing: &Undoing<'_>) -> Result<Undone, ActError> {
         let machine = undoing.machine;
         if !names::is_of_run_in(machine, undoing.run, &self.pid_file, &machine.mounts_dir()) {
-            let saw = "its name is not like ours".to_owned();
+            let saw = "it doesn't have one of diskproof's names".to_owned();
             return Err(ActError::NotOurs { what: self.pid_file.shown().to_string(), saw });
         }
         let mut undone = Undone::Nothing;

@@ -141,7 +141,7 @@ impl Builder<'_> {
         let own = self.journal.run().clone();
         if let Some(run) = set_by_another(self.machine, &own, &threads_file(proc)) {
             return Err(Stop::Unbuildable(format!(
-                "run {run} has started the NFS server and will stop it; let that end, or undo it (diskproof undo {run})"
+                "run {run} has started the NFS server and will stop it; wait until that ends, or undo it (diskproof undo {run})"
             )));
         }
         if threads(proc) > 0 {

@@ -109,7 +109,7 @@ impl Builder<'_> {
             let of_ours = file.is_some_and(|file| names::carries_prefix(self.machine, &file));
             let why = if of_ours {
                 format!(
-                    "zfs-fuse (pid {pid}) serves another run, and a machine has only one; let that end, or undo it"
+                    "zfs-fuse (pid {pid}) serves another run, and a machine has only one; wait until that ends, or undo it"
                 )
             } else if layer.arc_max_bytes.is_some() || self.limited.is_some() {
                 format!(

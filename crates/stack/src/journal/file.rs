@@ -34,11 +34,23 @@ pub struct Journal {
 pub struct Mark(pub(super) u32);
 
 impl Journal {
-    /// Opens a run's journal, which must be new or fully undone.
+    /// Opens the journal of a run without a time budget. It must be new or fully undone.
     ///
     /// # Errors
     /// When another process has it locked, an act in it isn't undone, or it can't be read or created.
     pub fn open(machine: &Machine<'_>, run: &RunId) -> Result<Self, JournalError> {
+        Self::open_until(machine, run, None)
+    }
+
+    /// The same for a run whose time budget is spent at `ends_unix_s`, in seconds since 1970.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn open_until(
+        machine: &Machine<'_>,
+        run: &RunId,
+        ends_unix_s: Option<u64>,
+    ) -> Result<Self, JournalError> {
         for dir in
             [machine.state_dir.to_owned(), machine.journal_dir(), machine.volumes_dir(), machine.mounts_dir()]
         {
@@ -64,6 +76,7 @@ impl Journal {
             prefix: machine.prefix.to_owned(),
             boot_id: journal.boot_id.clone(),
             pid: std::process::id(),
+            ends_unix_s,
         };
         journal.append(&session)?;
         Ok(journal)

@@ -2,6 +2,7 @@
 //!
 //! * 1.0: the first version.
 //! * 1.1: adds the identity of an existing directory and of ours in it, and the identity of a claimed disk.
+//! * 1.2: adds when the run ends at the latest.
 
 use crate::act::Act;
 use crate::error::JournalError;
@@ -11,14 +12,23 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The version that this build writes.
-pub(crate) const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 1 };
+pub(crate) const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 2 };
 
 /// A line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub(crate) enum JournalLine {
     /// A process has opened the journal. All lines up to the next session are by this process, in this boot.
-    Session { format: FormatVersion, run: RunId, prefix: String, boot_id: String, pid: u32 },
+    Session {
+        format: FormatVersion,
+        run: RunId,
+        prefix: String,
+        boot_id: String,
+        pid: u32,
+        /// When the run's time budget is spent, in seconds since 1970 by this machine's clock. `machines watch` reads it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ends_unix_s: Option<u64>,
+    },
     /// An act is about to begin.
     Intent { step: u32, act: Act },
     /// The act is done. A missing line means nothing: an act that never began is undone all the same.
@@ -58,7 +68,7 @@ pub(crate) fn parse(text: &str, path: &Path, run: &RunId, prefix: &str) -> Resul
     let mut boot = String::new();
     for (index, line) in text[..whole].lines().enumerate() {
         match serde_json::from_str(line) {
-            Ok(JournalLine::Session { format, run: of, prefix: with, boot_id, pid }) => {
+            Ok(JournalLine::Session { format, run: of, prefix: with, boot_id, pid, .. }) => {
                 let ours = check(format, &of, &with, run, prefix);
                 ours.map_err(|what| JournalError::Foreign { path: path.to_owned(), what })?;
                 boot = boot_id;

@@ -65,7 +65,7 @@ pub(crate) fn what_it_is_not(plan: &Plan, rivals: &[&CellView]) -> Option<&'stat
     let mut volumes = compared.flat_map(|cell| cell.stack.all_volumes());
     let imitates = |kind: &VolumeKind| matches!(kind, VolumeKind::Emulate { .. } | VolumeKind::Guest { .. });
     volumes.any(|volume| imitates(&volume.kind)).then_some(
-        " (prices and limits of the volumes are the file's: this compares what is declared, and measures no provider)",
+        " (prices and limits of the volumes come from the experiment file: this compares what the file declares, and measures no provider)",
     )
 }
 

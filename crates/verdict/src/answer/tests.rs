@@ -107,7 +107,11 @@ fn the_best_of_the_others_is_held_against_one_that_is_shown_to_be_better() {
 fn one_round_tells_nothing_apart_and_one_cell_has_no_answer() {
     let once = judged(&vec![cell("a", &[2000]), cell("b", &[100])]);
     assert_eq!(only(&once).tied.len(), 1);
-    assert!(only(&once).text.contains("by one round; no difference is excluded"), "{}", only(&once).text);
+    assert!(
+        only(&once).text.contains("by one round; the rounds set no bound on the difference"),
+        "{}",
+        only(&once).text
+    );
     assert!(judged(&vec![cell("a", &[2000])]).answers.is_empty());
 }
 
@@ -129,6 +133,17 @@ fn a_void_cell_is_left_out_and_named() {
     let view = judged(&vec![(hole, trials), cell("a", &[2000, 2010, 1990]), cell("b", &[1500, 1510, 1490])]);
     let answer = only(&view);
     assert_eq!(answer.best.0, "a");
+    assert!(answer.text.ends_with("(not compared, since their figures are not storage figures: hole)"));
+}
+
+#[test]
+fn a_void_cell_is_not_the_best_of_the_others_where_all_others_tie() {
+    let (hole, mut trials) = cell("hole", &[90_000, 90_000, 90_000]);
+    trials.iter_mut().for_each(|t| t.topology.fs_type = Some("tmpfs".to_owned()));
+    let view = judged(&vec![cell("a", &[2000, 1500, 1990]), (hole, trials), cell("b", &[1500, 2010, 1490])]);
+    let answer = only(&view);
+    assert_eq!(answer.tied.len(), 1, "{}", answer.text);
+    assert!(!answer.text.contains("the best of the others"), "{}", answer.text);
     assert!(answer.text.ends_with("(not compared, since their figures are not storage figures: hole)"));
 }
 
@@ -154,7 +169,7 @@ fn what_is_fastest_need_not_be_best_by_money() {
     assert_eq!((fastest.best.0.as_str(), cheapest.best.0.as_str()), ("fast", "slow"));
     assert_eq!(cheapest.metric, "iops/price_per_month");
     assert!(
-        cheapest.text.ends_with("this compares what is declared, and measures no provider)"),
+        cheapest.text.ends_with("this compares what the file declares, and measures no provider)"),
         "{}",
         cheapest.text
     );

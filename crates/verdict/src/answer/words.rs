@@ -17,7 +17,10 @@ pub(super) struct Outcome<'a> {
     pub(super) tied: &'a [usize],
     pub(super) behind: Option<f64>,
     pub(super) matches: &'a [Match],
+    /// The names of the cells and then of the void ones.
     pub(super) names: &'a [String],
+    /// The number of cells that aren't void.
+    pub(super) rivals: usize,
 }
 
 impl Outcome<'_> {
@@ -46,7 +49,7 @@ impl Outcome<'_> {
     }
 
     fn next(&self) -> Option<usize> {
-        (0..self.names.len()).find(|i| *i != self.best && !self.tied.contains(i))
+        (0..self.rivals).find(|i| *i != self.best && !self.tied.contains(i))
     }
 
     /// The first cell that may be the best and is shown to be better than this one. It isn't always the best by estimate, which may be too
@@ -72,7 +75,7 @@ impl Outcome<'_> {
                 format!("none of them is more than {} behind it", percent(rounded_up(factor - 1.0)))
             }
             Some(factor) => exclusion(factor - 1.0),
-            None => "no difference is excluded".to_owned(),
+            None => "the rounds set no bound on the difference".to_owned(),
         };
         format!("{} can't be told from the best{AT_THIS_BUDGET}; {bound}", list(&members))
     }

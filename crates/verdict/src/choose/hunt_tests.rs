@@ -58,7 +58,7 @@ fn the_answer_and_what_it_took_are_told() {
     assert_eq!(answer.outcome, ChoiceOutcome::Chosen, "{}", answer.text);
     assert!(
         answer.text.starts_with(
-            "middle (8.00 EUR a month) is the cheapest that does; the cheaper one is shown not to do"
+            "middle (8.00 EUR a month) is the cheapest that meets the limits; the cheaper one is shown not to meet them"
         ),
         "{}",
         answer.text

@@ -67,7 +67,7 @@ fn at_least(iops: f64) -> Vec<Want> {
 fn told(choice: &Choice) -> (ChoiceOutcome, &str) {
     let [answer] = &choice.answers[..] else { panic!("{:?}", choice.answers) };
     let text = answer.text.strip_suffix(
-        " (prices and limits of the volumes are the file's: this compares what is declared, and measures no provider)",
+        " (prices and limits of the volumes come from the experiment file: this compares what the file declares, and measures no provider)",
     );
     (answer.outcome, text.unwrap())
 }
@@ -87,7 +87,7 @@ fn the_cheapest_that_does_is_chosen_and_the_rest_is_told() {
     assert_eq!(outcome, ChoiceOutcome::Chosen);
     assert_eq!(
         text,
-        "middle (8.00 EUR a month) is the cheapest that does; the cheaper one is shown not to do"
+        "middle (8.00 EUR a month) is the cheapest that meets the limits; the cheaper one is shown not to meet them"
     );
     let order: Vec<(&str, bool)> =
         choice.answers[0].candidates.iter().map(|one| (one.cell.stack.as_str(), one.chosen)).collect();
@@ -96,7 +96,7 @@ fn the_cheapest_that_does_is_chosen_and_the_rest_is_told() {
     let choice = choose(&[run.judged()], &at_least(100.0), &[]).unwrap();
     assert_eq!(
         told(&choice).1,
-        "small (4.00 EUR a month) is the cheapest that does; no measured stack is cheaper"
+        "small (4.00 EUR a month) is the cheapest that meets the limits; no measured stack is cheaper"
     );
 }
 
@@ -118,7 +118,7 @@ fn where_none_does_the_nearest_is_named() {
     assert_eq!(outcome, ChoiceOutcome::NoneDoes);
     assert_eq!(
         text,
-        "no measured stack does; the nearest is large (14.00 EUR a month): iops 320 IOPS, 20 % below the limit"
+        "no measured stack meets the limits; the nearest is large (14.00 EUR a month): iops 320 IOPS, 20 % below the limit"
     );
 }
 
@@ -132,12 +132,16 @@ fn what_the_rounds_leave_open_is_no_answer() {
     assert_eq!(outcome, ChoiceOutcome::ChosenSoFar);
     assert_eq!(
         text,
-        "sure (8.00 EUR a month) does; wild costs less and is undecided; more rounds would decide"
+        "sure (8.00 EUR a month) meets the limits; wild costs less and is undecided; more rounds would decide"
     );
     let alone = Run::of("r", &unsure[..1]);
     let choice = choose(&[alone.judged()], &at_least(300.0), &[]).unwrap();
     assert_eq!(told(&choice).0, ChoiceOutcome::Open);
-    assert!(told(&choice).1.starts_with("no stack is shown to do; undecided: wild; "), "{}", told(&choice).1);
+    assert!(
+        told(&choice).1.starts_with("no stack is shown to meet the limits; undecided: wild; "),
+        "{}",
+        told(&choice).1
+    );
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl CellRounds {
         let round = |(facts, shares): (&Facts<'_>, &Attribution)| {
             let value = match has_it {
                 true => plan.figure(cell, facts.trial),
-                false => facts.trial.metrics().get(figure).copied(),
+                false => plan.metrics(cell, facts.trial).get(figure).copied(),
             };
             Some(Round {
                 number: facts.trial.id.round,

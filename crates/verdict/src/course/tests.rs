@@ -38,6 +38,7 @@ fn trial(ios: impl Fn(u64) -> u64) -> (Cell, TrialRecord) {
         read_ios: list,
         write_ios: none.clone(),
         trim_ios: none,
+        ..Series::default()
     });
     let record = t.record();
     (t.cell, record)

@@ -99,7 +99,7 @@ pub(super) fn memory_rule(scene: &Scene<'_>) -> Option<Detected> {
             bytes(float(memory))
         ),
         remedy: format!(
-            "Ask for s: {} or more; for less data, `engine: native` with direct: 1.",
+            "Set s: {} or more; for less data, `engine: native` with direct: 1.",
             bytes(2.0 * float(memory))
         ),
     })
@@ -113,10 +113,10 @@ pub(super) fn too_fast(scene: &Scene<'_>) -> Option<Detected> {
         return None;
     }
     let more = match (ask.size_bytes, ask.files) {
-        (0, files) => format!("Ask for more files: n: {}.", (files / 1024).max(1) * 8),
-        (size, 0) => format!("Ask for more data: s: {}.", bytes(float(size) * 8.0)),
+        (0, files) => format!("Set more files: n: {}.", (files / 1024).max(1) * 8),
+        (size, 0) => format!("Set more data: s: {}.", bytes(float(size) * 8.0)),
         (size, files) => format!(
-            "Ask for more data and files: s: {}, n: {}.",
+            "Set more data and files: s: {}, n: {}.",
             bytes(float(size) * 8.0),
             (files / 1024).max(1) * 8
         ),

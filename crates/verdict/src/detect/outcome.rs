@@ -93,7 +93,7 @@ pub(crate) fn too_wide(
     };
     let remedy = match more {
         Some(rounds) => format!("About {rounds} rounds would be enough if the spread stays as it is."),
-        None => "Ask for at least 3 rounds.".to_owned(),
+        None => "Measure at least 3 rounds (measure: { rounds: 3 }).".to_owned(),
     };
     let detected = Detected {
         claim: Claim::IntervalTooWide,

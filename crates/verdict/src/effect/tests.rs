@@ -96,6 +96,43 @@ fn a_winner_that_changes_is_named_on_each_side() {
     assert_eq!(view.comparisons[1].relation, Relation::Apart);
 }
 
+/// The table's file systems are machines here, and its block sizes are stacks.
+fn on_machines(truth: impl Fn(usize, usize) -> f64, random: &mut Random) -> Vec<EffectView> {
+    let mut table = Table::of(&["small", "big"]);
+    for (cell, view) in table.plan.cells.iter_mut().zip(&mut table.cells) {
+        cell.target = std::mem::replace(&mut cell.stack.name, format!("stripe-{}", view.levels["bs"]));
+        "randread".clone_into(&mut cell.workload.name);
+        cell.levels.clear();
+        (view.target, view.stack) = (cell.target.clone(), cell.stack.name.clone());
+    }
+    table.effects(truth, random)
+}
+
+#[test]
+fn machines_are_compared_over_all_stacks_and_a_stack_that_wins_on_one_only_is_named() {
+    let mut random = Random::new(5);
+    let mut covered = 0;
+    for _ in 0..30 {
+        let views = on_machines(|machine, _| [1.0, 1.8][machine], &mut random);
+        let [stack, machine] = <[EffectView; 2]>::try_from(views).unwrap();
+        assert_eq!((stack.factor.as_str(), machine.factor.as_str()), ("stack", "machine"));
+        assert_eq!(machine.levels, ["big", "small"]);
+        let begin = "over all 3 combinations of stack, big is 1.";
+        assert!(machine.text.starts_with(begin), "{}", machine.text);
+        let ratio = machine.comparisons[0].ratio.as_ref().unwrap();
+        covered += u32::from(ratio.low.unwrap() < 1.8 && ratio.high.unwrap() > 1.8);
+    }
+    // three standard errors below 95 %
+    assert!(covered >= 25, "{covered}");
+
+    let only_big = |machine, size| if (machine, size) == (1, 2) { 3.0 } else { 1.0 };
+    let views = on_machines(only_big, &mut random);
+    let stack = &views[0];
+    assert_eq!(stack.levels[0], "stripe-1m");
+    assert!(stack.text.contains("This depends on machine: at machine big, stripe-1m is "), "{}", stack.text);
+    assert!(stack.text.contains("; at machine small, stripe-1m and stripe-"), "{}", stack.text);
+}
+
 #[test]
 fn a_factor_that_is_not_crossed_has_no_effect_of_its_own() {
     let mut table = Table::of(&["ext4", "xfs"]);

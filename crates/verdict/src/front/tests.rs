@@ -1,8 +1,10 @@
 use crate::run_tests::{cell, run_with};
+use record::bonnie::{Bonnie, BonnieAsk, Figure};
 use record::judged::{FrontPlace, FrontView, RunView};
 use record::plan::{Cell, Plan};
-use record::trial::TrialRecord;
+use record::trial::{TrialRecord, Window};
 use record::volume::{Limits, Volume, VolumeKind};
+use record::workload::{Ask, EngineKind, Options, Rw};
 use std::collections::BTreeMap;
 
 /// A cell on volumes of these names.
@@ -74,26 +76,103 @@ fn a_price_has_the_interval_of_what_it_buys() {
     assert_eq!(only(&once).cells[0].per_1000_iops.unwrap().low, None, "one trial has no interval");
 }
 
-/// A job of 100 s on volumes for 7.30 a month, which is 0.01 an hour.
+/// A cell on a volume for 3.60 an hour, which does its work in these times.
+fn working(ask: Ask, seconds: &[u64]) -> (Cell, Vec<TrialRecord>) {
+    let (mut cell, mut trials) = on("job", &["dear"], &vec![1000; seconds.len()]);
+    cell.workload.ask = ask;
+    for (trial, seconds) in trials.iter_mut().zip(seconds) {
+        let engine = trial.engine.as_mut().unwrap();
+        engine.window = Window { start_ns: 0, end_ns: seconds * 1_000_000_000 };
+        if let Ask::Bonnie(_) = &cell.workload.ask {
+            let figures = [("block_output_bw".to_owned(), Figure::Value(1e8))].into();
+            engine.bonnie = Some(Bonnie { figures, ..Bonnie::default() });
+        }
+    }
+    (cell, trials)
+}
+
+fn in_an_hour_at_most(plan: &mut Plan) {
+    plan.prices.currency = Some("EUR".to_owned());
+    plan.prices.per_hour = [("dear".to_owned(), 3.6)].into();
+    (plan.measure.trial_seconds, plan.measure.ramp_seconds) = (3600.0, 0.0);
+}
+
+fn bonnie() -> Ask {
+    Ask::Bonnie(BonnieAsk {
+        size_bytes: 1 << 30,
+        chunk_bytes: 8192,
+        ram_bytes: None,
+        files: 0,
+        max_bytes: 0,
+        min_bytes: 0,
+        directories: 1,
+        per_character: false,
+        no_buffering: false,
+        direct: false,
+        concurrency: 1,
+    })
+}
+
+fn once(change: impl Fn(&mut Options)) -> Ask {
+    let mut options = Options { time_based: false, ..Options::new(Rw::Write, 1 << 20, 1 << 30) };
+    change(&mut options);
+    Ask::Options(options)
+}
+
+/// Ten minutes at 3.60 an hour are 60 cents, and 100 s are 10 cents.
 #[test]
 fn a_job_has_the_price_of_its_duration() {
-    let job = |values: &[f64]| record::judged::Metric {
-        estimate: 100.0,
-        low: Some(90.0),
-        high: Some(110.0),
-        confidence: 0.95,
-        n: 3,
-        unit: "s".to_owned(),
-        values: values.to_vec(),
-        median: None,
-        trimmed: None,
-    };
-    let price = super::per_job(7.3, &job(&[100.0]));
-    assert!((price.estimate - 0.01 / 36.0).abs() < 1e-12, "{price:?}");
+    for ask in [once(|_| {}), bonnie()] {
+        let view = run_with(&[working(ask, &[600, 610, 590])], in_an_hour_at_most);
+        let price = only(&view).cells[0].per_job.unwrap();
+        let (metric, seconds) = (&view.cells[0].metrics["price_per_job"], &view.cells[0].metrics["seconds"]);
+        assert!((price.estimate - 0.60).abs() < 1e-9, "{price:?}");
+        assert_eq!((metric.unit.as_str(), metric.n, metric.low), ("EUR", 3, price.low));
+        assert!((price.low.unwrap() - seconds.low.unwrap() / 1000.0).abs() < 1e-9, "{price:?}");
+        assert!((price.high.unwrap() - seconds.high.unwrap() / 1000.0).abs() < 1e-9, "{price:?}");
+        for (price, expected) in metric.values.iter().zip([0.60, 0.61, 0.59]) {
+            assert!((price - expected).abs() < 1e-9, "{:?}", metric.values);
+        }
+    }
+    let once = run_with(&[working(once(|_| {}), &[100])], in_an_hour_at_most);
+    let price = only(&once).cells[0].per_job.unwrap();
     assert!(
-        (price.low.unwrap() - 0.009 / 36.0).abs() < 1e-12
-            && (price.high.unwrap() - 0.011 / 36.0).abs() < 1e-12
+        (price.estimate - 0.10).abs() < 1e-9 && price.low.is_none(),
+        "one trial has no interval: {price:?}"
     );
+}
+
+#[test]
+fn work_that_its_time_ended_has_no_price() {
+    let price = |ask: Ask, plan: fn(&mut Plan)| {
+        let view = run_with(&[working(ask, &[600, 610, 590])], |it| {
+            in_an_hour_at_most(it);
+            plan(it);
+        });
+        only(&view).cells[0].per_job.map(|price| price.estimate)
+    };
+    assert_eq!(price(once(|options| options.time_based = true), |_| {}), None);
+    assert_eq!(
+        price(once(|options| options.runtime_ms = Some(600_000)), |_| {}),
+        None,
+        "one of three was not done"
+    );
+    assert_eq!(price(once(|_| {}), |plan| plan.measure.trial_seconds = 605.0), None);
+    let engine = |engine: EngineKind| {
+        let (mut cell, trials) = working(once(|_| {}), &[600, 610, 590]);
+        cell.workload.engine = engine;
+        let view = run_with(&[(cell, trials)], |plan| {
+            in_an_hour_at_most(plan);
+            plan.measure.ramp_seconds = 10.0;
+        });
+        only(&view).cells[0].per_job.map(|price| price.estimate)
+    };
+    assert_eq!(
+        engine(EngineKind::Fio),
+        None,
+        "fio's measured time begins after the ramp, to some milliseconds"
+    );
+    assert!((engine(EngineKind::Native).unwrap() - 0.61).abs() < 1e-9, "with the ramp");
 }
 
 /// A machine for 14.60 a month with a volume for 7.30 on it, and one whose disk is part of it.

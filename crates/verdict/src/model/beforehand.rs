@@ -25,9 +25,8 @@ pub(crate) fn foresee(plan: &Plan, cell: &Cell, metric: &str) -> Result<Foreseen
     if cell.find().is_some() {
         return Err("a search tries another load in each trial");
     }
-    let load =
-        Load::of(&cell.workload).ok_or("how many I/Os of the devices its requests become isn't known")?;
-    let stacking = Stacking::of(&cell.stack, &load).ok_or("there is no model of its layers")?;
+    let load = Load::of(&cell.workload).ok_or("it isn't known how many device I/Os its requests become")?;
+    let stacking = Stacking::of(&cell.stack, &load).ok_or("diskproof has no model of its layers")?;
     let passed = ceiling(plan, cell, &stacking, &load);
     let forecast = match (provisioned::forecast(&cell.stack.volumes, &stacking, &load), passed) {
         (Some(forecast), passed) => lowered(forecast, passed),

@@ -105,7 +105,13 @@ mod tests {
             let mut view = run_with(&[(cell, trials)], |plan: &mut Plan| {
                 let ceiling = Some(Ceiling { iops: Some(iops), bytes_per_second: None });
                 let name = name.to_owned();
-                plan.targets = vec![Target { name, kind: TargetKind::Local, address: None, ceiling }];
+                plan.targets = vec![Target {
+                    name,
+                    kind: TargetKind::Local,
+                    address: None,
+                    ceiling,
+                    shares: Vec::new(),
+                }];
             });
             view.cells.remove(0).limited_by.unwrap()
         };

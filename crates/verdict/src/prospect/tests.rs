@@ -96,7 +96,7 @@ fn what_the_model_cannot_say_stays_open() {
         (Does::Open, Some("its volumes declare no limits"))
     );
     let text = &prospect.workloads[0].text;
-    assert_eq!(text, "by the model no stack is known to do; it leaves open: any");
+    assert_eq!(text, "by the model no stack is known to meet the limits; it leaves open: any");
     let none = told(vec![cell("one", 1, true)], "", &[("write_iops", Bound::AtLeast, 10.0)]);
     assert_eq!(of(&none, "one").figures[0].why_not.as_deref(), Some("the workload has no such I/O"));
 }
@@ -109,7 +109,13 @@ fn the_machine_s_own_ceiling_lowers_the_model() {
             Plan { seed: 1, ..Plan::new("test".to_owned(), vec![cell("four", 4, true)], measure(3)) };
         let target = plan.cells[0].target.clone();
         let ceiling = Some(Ceiling { iops, bytes_per_second });
-        plan.targets = vec![Target { name: target, kind: TargetKind::Local, address: None, ceiling }];
+        plan.targets = vec![Target {
+            name: target,
+            kind: TargetKind::Local,
+            address: None,
+            ceiling,
+            shares: Vec::new(),
+        }];
         let want =
             Want { of: "iops".to_owned(), bound: Bound::AtLeast, value: 150.0, written: String::new() };
         let figure = prospect(&plan, &[want]).workloads[0].cells[0].figures[0].clone();

@@ -119,6 +119,7 @@ fn course(t: &mut Truth, list: Vec<u64>) {
         read_ios: list,
         write_ios: none.clone(),
         trim_ios: none,
+        ..Series::default()
     });
 }
 

@@ -95,7 +95,7 @@ fn text(volume: &Volume, loads: &[Load], direct: bool) -> String {
         Volume::Disk(_) => ("disk: { help: \"a claimed disk\" }", "disks: [\"{disk}\"]"),
     };
     let mut text = format!(
-        "# What `diskproof calibrate` runs: the same workloads by both engines, on the same ground.\n\
+        "# What `diskproof calibrate` runs: the same workloads by both engines, on the same storage.\n\
          experiment: calibrate\n\
          question: Does the native engine say what fio says?\n\n\
          parameters:\n  {parameter}\n  size: {{ type: size, help: \"bytes of data per trial\" }}\n  \

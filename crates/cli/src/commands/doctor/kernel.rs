@@ -139,7 +139,14 @@ impl Kernel {
                 None => unknown.clone(),
             },
         );
-        line("pressure", if self.pressure { "yes" } else { "no: stalls can't be told" });
+        line(
+            "pressure",
+            if self.pressure {
+                "yes"
+            } else {
+                "no: diskproof can't see when tasks wait for CPU, memory or I/O (needs CONFIG_PSI, psi=1)"
+            },
+        );
         text
     }
 }

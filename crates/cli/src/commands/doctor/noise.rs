@@ -92,7 +92,7 @@ impl Noise {
         format!(
             "  one thread watched the clock for {}: longest interruption {}, {:.0} a second above 50 us,\n  \
              {:.1} % of the time lost in them; {steal}\n  \
-             latencies can't be told more finely than this here; it says nothing of the disks\n",
+             latencies can't be measured more finely than this here; it says nothing about the disks\n",
             Seconds(self.seconds),
             Seconds(self.longest_gap_us / 1e6),
             self.gaps_per_second,

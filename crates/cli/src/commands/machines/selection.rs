@@ -11,10 +11,10 @@ use std::path::PathBuf;
 /// Time limit of a connection, in seconds: a machine that is off is shown off after it.
 pub(super) const CONNECT_SECONDS: u32 = 3;
 /// Time limit of a connection for a command, in seconds: a machine under load may take long.
-pub(super) const PATIENT_SECONDS: u32 = 10;
+pub(in crate::commands) const PATIENT_SECONDS: u32 = 10;
 
 /// Reads the inventory, and prints its notes.
-pub(super) fn inventory(from: &From, settings: &Settings) -> Result<Inventory, Failure> {
+pub(in crate::commands) fn inventory(from: &From, settings: &Settings) -> Result<Inventory, Failure> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = variable("HOME");
     let config = variable("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
@@ -46,7 +46,10 @@ pub(super) fn chosen(patterns: &[String], from: &From, settings: &Settings) -> R
 }
 
 /// Returns those of some machines that patterns select.
-pub(super) fn select(candidates: &[Machine], patterns: &[String]) -> Result<Vec<Machine>, Failure> {
+pub(in crate::commands) fn select(
+    candidates: &[Machine],
+    patterns: &[String],
+) -> Result<Vec<Machine>, Failure> {
     let found = fleet::select(candidates, patterns).map_err(|error: NoneSelected| Failure::input(error))?;
     Ok(found.into_iter().cloned().collect())
 }
@@ -61,7 +64,7 @@ pub(super) fn single(pattern: &str, from: &From, settings: &Settings) -> Result<
 }
 
 /// How to connect.
-pub(super) fn reach(settings: &Settings, connect_seconds: u32) -> Reach {
+pub(in crate::commands) fn reach(settings: &Settings, connect_seconds: u32) -> Reach {
     Reach { ssh_config: settings.ssh_config.value.clone(), connect_seconds }
 }
 

@@ -28,9 +28,11 @@ pub(super) fn watch(args: &MachinesWatch, from: &From, settings: &Settings) -> R
     let mut watched = Watched::read(&known).map_err(unusable)?;
     let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let every = Duration::try_from_secs_f64(args.every).unwrap_or(Duration::from_secs(60));
+    let whole = |seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
     let limits = Limits {
         misses: args.misses,
-        stalled_seconds: Duration::try_from_secs_f64(args.stalled).unwrap_or_default().as_secs(),
+        stalled_seconds: whole(args.stalled),
+        deadline_seconds: whole(args.deadline),
     };
     loop {
         let began = Instant::now();

@@ -52,6 +52,7 @@ pub(super) fn view(plan: &Plan) -> report::Forecast {
         most: takes(&forecast.most),
         written_if: written_if(forecast.assumed),
         until: until(plan),
+        machines: machines(plan),
         spent: forecast.spent.map(|spent| spent_in_words(spent, plan)),
         currency: plan.prices.currency.clone(),
         space_bytes: forecast.space_bytes,
@@ -66,6 +67,22 @@ fn written_if(assumed: Assumed) -> Option<String> {
     let both: Vec<String> =
         [assumed.rate.then(rate), assumed.durable.then(durable)].into_iter().flatten().collect();
     (!both.is_empty()).then(|| both.join(" and "))
+}
+
+/// Which machines work at the same time; `None` for a single one.
+fn machines(plan: &Plan) -> Option<String> {
+    let lanes = spec::lanes(plan, &spec::Kernels::default());
+    let all: usize = lanes.targets.iter().map(Vec::len).sum();
+    if all < 2 {
+        return None;
+    }
+    let turns = lanes.targets.iter().filter(|lane| lane.len() > 1).map(|lane| lane.join(", "));
+    let turns: Vec<String> = turns.map(|names| format!("{names} take turns")).collect();
+    let at_once = match lanes.at_once.min(lanes.targets.len()) {
+        1 => "one machine at a time".to_owned(),
+        some => format!("{some} machines at the same time: the time is that of the slowest"),
+    };
+    Some([vec![at_once], turns].concat().join("; "))
 }
 
 /// The rules by which the run ends before its last round.

@@ -69,7 +69,7 @@ fn of_disks(cell: &Cell, disks: &[DiskReport]) -> Option<String> {
     let needed = cell.workload.data_bytes().saturating_add(cell.workload.made_bytes());
     let (stack, workload) = (&cell.stack.name, &cell.workload.name);
     (needed > room).then(|| {
-        format!("space: {} of data of {workload} on {stack}, whose disks have {}", Bytes(needed), Bytes(room))
+        format!("space: {} of data of {workload} on {stack}; its disks have {}", Bytes(needed), Bytes(room))
     })
 }
 
@@ -126,7 +126,7 @@ mod tests {
         let (disks, claimed) = ([disk("nvme-a", 2 << 30)], "{ disks: [nvme-a] }");
         assert!(said(&plan(claimed, "2g"), &disks).is_empty());
         let large = said(&plan(claimed, "3g"), &disks);
-        assert_eq!(large, ["space: 3 GiB of data of r on s, whose disks have 2 GiB"]);
+        assert_eq!(large, ["space: 3 GiB of data of r on s; its disks have 2 GiB"]);
         assert!(said(&plan(claimed, "3g"), &[]).is_empty(), "an unknown disk is missing as such");
     }
 }

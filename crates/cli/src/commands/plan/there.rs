@@ -24,8 +24,13 @@ pub(super) fn missing(
 fn as_its_own(plan: &Plan, target: &str) -> Plan {
     let mut own = plan.clone();
     own.cells.retain(|cell| cell.target == target);
-    own.targets =
-        vec![Target { name: target.to_owned(), kind: TargetKind::Local, address: None, ceiling: None }];
+    own.targets = vec![Target {
+        name: target.to_owned(),
+        kind: TargetKind::Local,
+        address: None,
+        ceiling: None,
+        shares: Vec::new(),
+    }];
     own
 }
 

@@ -3,7 +3,7 @@
 use super::details;
 use super::line::{Paint, put};
 use super::matrix;
-use super::state::{Kind, Message, State};
+use super::state::{Kind, Load, Message, State};
 use crate::progress::fit::cut;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -110,7 +110,14 @@ fn head(state: &State, now: Instant, width: usize, is_high: bool) -> Vec<(String
 
 /// The load that runs now, or the last result of the current cell.
 fn load(state: &State) -> String {
-    if let Some(load) = &state.load {
+    let loads = state.loads();
+    if loads.len() > 1 {
+        let sum = |of: fn(&Load) -> f64| loads.iter().map(of).sum::<f64>();
+        let (iops, rate) =
+            (single(sum(|load| load.iops), "1/s"), single(sum(|load| load.bytes_per_second), "B/s"));
+        return format!("  at the devices of {} machines now: {iops}, {rate}", loads.len());
+    }
+    if let Some(load) = loads.first() {
         let wait = load.wait_ms.map(|ms| format!(", {} per I/O", single(ms * 1e3, "us"))).unwrap_or_default();
         let (iops, rate) = (single(load.iops, "1/s"), single(load.bytes_per_second, "B/s"));
         return format!("  at the devices now: {iops}, {rate}{wait}");

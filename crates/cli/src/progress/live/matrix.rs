@@ -45,7 +45,7 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     );
     let shown = state.cells.iter().enumerate().skip(first).take(rows);
     for (row, (place, cell)) in (1..).zip(shown) {
-        let is_current = state.current == Some(place);
+        let is_current = state.is_running(place);
         let marks = [if place == state.selected { '>' } else { ' ' }, if is_current { '▶' } else { ' ' }];
         let paint = paint(cell, is_current);
         put_at(buffer, area, (0, row), &marks.iter().collect::<String>(), paint);

@@ -32,8 +32,10 @@ pub(super) struct State {
     places: BTreeMap<CellId, usize>,
     environment: Environment,
     volumes: Vec<VolumeFacts>,
-    /// The cell that is measured now.
+    /// The cell that is measured now; of several, the one that began last.
     pub(super) current: Option<usize>,
+    /// All cells that are measured now, by their places: on several machines, several at the same time.
+    running: BTreeMap<usize, Running>,
     /// The cell that keys apply to.
     pub(super) selected: usize,
     /// Whether the selection follows the current cell: until the user moves it.
@@ -44,8 +46,6 @@ pub(super) struct State {
     pub(super) asks_to_skip: bool,
     pub(super) ends_after_round: bool,
     pub(super) stops: bool,
-    /// The load that runs now.
-    pub(super) load: Option<Load>,
     /// What is spent of the budgets, and when this was told.
     pub(super) spent: Option<(Spent, Instant)>,
     /// The changes that are not undone yet, by machine.
@@ -54,7 +54,13 @@ pub(super) struct State {
     pub(super) messages: Vec<Message>,
     /// Whether the view is to be blank while a load runs.
     blank: bool,
+}
+
+/// A cell that is measured now.
+#[derive(Debug, Clone, Copy, Default)]
+struct Running {
     measures: bool,
+    load: Option<Load>,
 }
 
 /// A finding or a warning in one text.
@@ -110,18 +116,17 @@ impl State {
             environment: Environment::default(),
             volumes: Vec::new(),
             current: None,
+            running: BTreeMap::new(),
             selected: 0,
             follows: true,
             details: None,
             asks_to_skip: false,
             ends_after_round: false,
             stops: false,
-            load: None,
             spent: None,
             changes: BTreeMap::new(),
             messages: Vec::new(),
             blank,
-            measures: false,
         }
     }
 
@@ -134,12 +139,15 @@ impl State {
                 self.environment.clone_from(environment);
             }
             Event::VolumesReady { volumes } => self.volumes.clone_from(volumes),
-            Event::Step { step, .. } => {
-                self.measures = step == TrialStep::Measure.name();
-                self.load = None;
+            Event::Step { cell: Some(cell), step, .. } => {
+                if let Some(running) = self.running_mut(cell) {
+                    *running = Running { measures: step == TrialStep::Measure.name(), load: None };
+                }
             }
+            Event::Step { cell: None, .. } => {}
             Event::TrialStarted { cell, .. } => {
                 self.current = self.places.get(cell).copied();
+                self.running.extend(self.current.map(|place| (place, Running::default())));
                 if let (Some(current), true) = (self.current, self.follows) {
                     self.selected = current;
                 }
@@ -150,9 +158,11 @@ impl State {
                     cell.estimated(event);
                 }
             }
-            Event::LoadSampled { iops, bytes_per_second, wait_ms, .. } => {
+            Event::LoadSampled { cell, iops, bytes_per_second, wait_ms } => {
                 let (iops, bytes_per_second, wait_ms) = (*iops, *bytes_per_second, *wait_ms);
-                self.load = Some(Load { iops, bytes_per_second, wait_ms });
+                if let Some(running) = self.running_mut(cell) {
+                    running.load = Some(Load { iops, bytes_per_second, wait_ms });
+                }
             }
             Event::Spent { seconds, written_bytes, cost } => {
                 let (seconds, written_bytes, cost) = (*seconds, *written_bytes, *cost);
@@ -170,7 +180,10 @@ impl State {
             Event::LengthChosen { .. } => {
                 self.say(Kind::News, &Tracker::length(event).unwrap_or_default());
             }
-            Event::RunFinished { .. } => self.current = None,
+            Event::RunFinished { .. } => {
+                self.current = None;
+                self.running.clear();
+            }
             Event::RoundFinished { .. } => {}
         }
     }
@@ -184,8 +197,11 @@ impl State {
     }
 
     fn finished(&mut self, record: &TrialRecord) {
-        (self.current, self.measures, self.load) = (None, false, None);
         let Some(place) = self.places.get(&record.id.cell).copied() else { return };
+        self.running.remove(&place);
+        if self.current == Some(place) {
+            self.current = self.running.keys().next_back().copied();
+        }
         self.cells[place].finished(record, &self.plan);
         for finding in findings::of_trial(&self.plan, place, &self.environment, &self.volumes, record) {
             if self.cells[place].is_news(&finding) {
@@ -201,9 +217,23 @@ impl State {
         self.cells.get_mut(place)
     }
 
+    fn running_mut(&mut self, id: &CellId) -> Option<&mut Running> {
+        self.running.get_mut(self.places.get(id)?)
+    }
+
+    /// Whether a cell is measured now.
+    pub(super) fn is_running(&self, place: usize) -> bool {
+        self.running.contains_key(&place)
+    }
+
+    /// The loads that run now.
+    pub(super) fn loads(&self) -> Vec<Load> {
+        self.running.values().filter_map(|running| running.load).collect()
+    }
+
     /// Whether nothing but one sentence is shown now, and it doesn't change.
     pub(super) fn is_blank(&self) -> bool {
-        self.blank && self.measures
+        self.blank && self.running.values().any(|running| running.measures)
     }
 
     /// Takes a key, and returns what it asks of the run.

@@ -226,7 +226,7 @@ fn content() -> Vec<Scenario> {
         .claim(Claim::WrongContent, Severity::Void)
         .may(&[Claim::TrialsFailed, Claim::IoErrors]),
         truth("failed", "full", "small", "rw: randwrite, bs: 4k, size: 64m, direct: 1")
-            .made("the lent file system is filled up before the data is laid out")
+            .made("the existing directory's file system is filled up before the data is laid out")
             .injection(Injection::Full)
             .claim(Claim::TrialsFailed, Severity::Void),
     ]

@@ -17,7 +17,7 @@ pub enum LogError {
         source: io::Error,
     },
     /// A line isn't in fio's format.
-    #[error("{}, line {line}: {found:?} is no row of fio's log: {expected}", .path.shown())]
+    #[error("{}, line {line}: {found:?} is not a row of fio's log: {expected}", .path.shown())]
     Malformed {
         /// The log.
         path: PathBuf,

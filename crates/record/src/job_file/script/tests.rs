@@ -72,7 +72,10 @@ fn a_script_has_one_job_file_in_one_piece() {
     assert!(found(&format!("#!/bin/sh\n{}echo done >>log\n", job("cat >$F"))).is_ok());
     for (trouble, said) in [
         (ScriptTrouble::Several(vec![3, 7]), "a shell script with 2 job files, in lines 3, 7"),
-        (ScriptTrouble::Unset("X".to_owned()), "`$X` has no value: the script doesn't say it plainly"),
+        (
+            ScriptTrouble::Unset("X".to_owned()),
+            "`$X` has no value: the script doesn't set it to a plain text",
+        ),
     ] {
         assert_eq!(trouble.to_string(), said);
     }

@@ -5,7 +5,7 @@
 use crate::error::RunError;
 use crate::ledger::{Earlier, ended};
 use crate::protocol::TrialRequest;
-use crate::rounds::{Hands, conduct};
+use crate::rounds::{Ended, Hands, conduct};
 use crate::wishes::Wishes;
 use record::event::{Event, Stopped};
 use record::find::{Find, FindBy, FindLimit, TriedWhy};
@@ -58,10 +58,19 @@ struct Queues<'a> {
     levels: Vec<(String, u32, Option<u64>)>,
     patience: usize,
     wishes: Wishes,
+    under_way: Option<Box<TrialRecord>>,
 }
 
 impl Hands for Queues<'_> {
-    fn trial(&mut self, request: TrialRequest) -> Result<Option<TrialRecord>, RunError> {
+    fn is_free(&self, _: &Cell) -> bool {
+        self.under_way.is_none()
+    }
+
+    fn ended(&mut self) -> Result<Ended, RunError> {
+        Ok(Ended::Done(self.under_way.take().unwrap()))
+    }
+
+    fn begin(&mut self, request: TrialRequest) -> Result<(), RunError> {
         let capacity = self.capacity[request.id.cell.0.as_str()] * wobble(request.id.round);
         let asked = request.cell.options().and_then(|options| options.rate_iops);
         assert!(request.cell.find().is_none(), "a trial performs one level");
@@ -86,7 +95,8 @@ impl Hands for Queues<'_> {
             ..TrialRecord::new(request.id.clone(), request.seed, 0, Outcome::Measured)
         };
         self.levels.push((request.id.cell.0.clone(), request.id.round, asked));
-        Ok(Some(record))
+        self.under_way = Some(Box::new(record));
+        Ok(())
     }
 
     fn tell(&mut self, event: Event) -> Result<(), RunError> {
@@ -124,9 +134,15 @@ fn run<'a>(
     earlier: &Earlier,
     patience: usize,
 ) -> (Stopped, Queues<'a>) {
-    let mut queues =
-        Queues { capacity, records: Vec::new(), levels: Vec::new(), patience, wishes: Wishes::default() };
-    let stopped = conduct(plan, earlier, &mut queues).unwrap();
+    let mut queues = Queues {
+        capacity,
+        records: Vec::new(),
+        levels: Vec::new(),
+        patience,
+        wishes: Wishes::default(),
+        under_way: None,
+    };
+    let stopped = conduct(plan, earlier, &mut queues).unwrap().stopped;
     (stopped, queues)
 }
 

@@ -285,7 +285,7 @@ fn only_our_own_mapping_is_closed() {
     let play = Play::new();
     for (name, run) in [("home", "r"), (NAME, "other"), ("diskproof-rr-2", "r")] {
         play.map(name, DM_UUID, &["loop1000"], 8);
-        assert_eq!(refused(&play, name, run), "it is not named like ours");
+        assert_eq!(refused(&play, name, run), "it doesn't have one of diskproof's names");
     }
     for uuid in [
         "",

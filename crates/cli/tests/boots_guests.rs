@@ -1,0 +1,120 @@
+//! The life of a guest that boots: an image of Debian, made here; a guest made from it, which answers ssh; a move to another machine while it
+//! runs; and its end. Real libvirt, QEMU (with KVM where there is one), sshd and cloud-init.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+#[path = "guests/site.rs"]
+mod guests;
+
+use guests::{Site, stderr, stdout};
+use serde_json::{Value, json};
+use std::fs;
+
+/// What the first boot leaves, and that the guest has root's rights.
+const FIRST_BOOT: &str =
+    "#!/bin/sh\nset -e\ntest \"$(id -u)\" = 0\necho 'it'\"'\"'s done' >/root/first-boot\n";
+
+#[test]
+fn boots_guests_live_move_and_go() {
+    let Some(site) = Site::new("boots", &["ham0", "ham1"]) else { return };
+    site.well(&["images", "build", "debian-12", "--on", "ham0"]);
+    let image: Value =
+        serde_json::from_str(site.well(&["images", "list", "--on", "ham0", "--json"]).trim()).unwrap();
+    assert_eq!(image["name"], "debian-12");
+
+    // It answers ssh, with its name, its size, its script's work, and the key that was known beforehand.
+    let script = site.dir.join("first-boot.sh").to_string_lossy().into_owned();
+    fs::write(&script, FIRST_BOOT).unwrap();
+    let made = site.well(&[
+        "guests",
+        "build",
+        "web0",
+        "--on",
+        "ham0",
+        "--image",
+        "debian-12",
+        "--size",
+        "3G",
+        "--memory",
+        "512",
+        "--first-boot",
+        &script,
+        "--json",
+    ]);
+    let made: Value = serde_json::from_str(made.trim()).unwrap();
+    assert_eq!(made["logged_in"], true);
+    eprintln!("built in {} s, KVM: {}", made["took_seconds"], made["kvm"]);
+    let inside = |machine: &str, command: &str| {
+        site.well(&["guests", "shell", &format!("{machine}:web0"), "--", "sh", "-c", command])
+    };
+    assert_eq!(inside("ham0", "hostname; cat /root/first-boot"), "web0\nit's done\n");
+    let blocks: u64 = inside("ham0", "df -k --output=size / | tail -1").trim().parse().unwrap();
+    assert!(blocks > 2_600_000, "the file system grew to the disk: {blocks} KiB");
+
+    // A host of ssh like any other.
+    let config = site.well(&["guests", "ssh-config", "ham0:web0"]);
+    let own = fs::read_to_string(site.machines.ssh_config()).unwrap();
+    let path = site.dir.join("both").to_string_lossy().into_owned();
+    fs::write(&path, format!("{config}\n{own}")).unwrap();
+    let jump = site.tool("ssh", &["-F", &path, "web0", "hostname"]);
+    assert_eq!(jump, "web0\n");
+
+    // The settings stay in it: after a reboot it is the same guest, and its script doesn't run again.
+    inside("ham0", "rm /root/first-boot; sync");
+    site.well(&["guests", "stop", "ham0:web0"]);
+    site.well(&["guests", "start", "ham0:web0"]);
+    let back = (0..60).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let said = site.run(&["guests", "shell", "ham0:web0", "--", "sh", "-c", "ls /root; hostname"]);
+        said.status.success().then(|| stdout(&said))
+    });
+    assert_eq!(back.as_deref(), Some("web0\n"));
+
+    site.well(&["guests", "destroy", "--yes", "ham0:web0"]);
+    moves(&site, &image);
+}
+
+/// A guest with a fixed address, described as for SmartOS, moves while it runs: the same boot, and what was written before.
+fn moves(site: &Site, image: &Value) {
+    let described = json!({
+        "brand": "kvm", "alias": "mail", "ram": 512, "vcpus": 1, "autoboot": false, "resolvers": ["192.168.122.1"],
+        "nics": [{ "nic_tag": "default", "ip": "192.168.122.9", "netmask": "255.255.255.0", "gateway": "192.168.122.1" }],
+        "disks": [{ "image_uuid": image["uuid"], "size": 3072 }],
+        "customer_metadata": { "root_authorized_keys": fs::read_to_string(site.machines.key().with_extension("pub")).unwrap() }
+    });
+    let path = site.dir.join("newbox.json").to_string_lossy().into_owned();
+    fs::write(&path, described.to_string()).unwrap();
+    let made = site.well(&["guests", "create", "-f", &path, "--on", "ham0"]);
+    eprintln!("{made}");
+    let inside = |machine: &str, command: &str| {
+        site.well(&["guests", "shell", &format!("{machine}:mail"), "--", "sh", "-c", command])
+    };
+    let refused = site.run(&["guests", "migrate", "ham0:mail", "ham1"]);
+    assert!(
+        refused.status.code() == Some(3) && stderr(&refused).contains("lacks the image"),
+        "{}",
+        stderr(&refused)
+    );
+    let digest = image["digest"].as_str().unwrap();
+    let folder = site.machines.path("ham0", &format!("/var/lib/diskproof/images/{digest}"));
+    site.well(&["images", "import", &folder.to_string_lossy(), "--on", "ham1", "--name", "debian-12"]);
+    let ask = "cat /proc/sys/kernel/random/boot_id /root/before";
+    let before = inside("ham0", &format!("echo written >/root/before; {ask}"));
+    let moved = site.well(&["guests", "migrate", "ham0:mail", "ham1"]);
+    eprintln!("{moved}");
+    let listed = site.well(&["guests", "list"]);
+    assert!(listed.contains("ham1:mail  running") && !listed.contains("ham0:"), "{listed}");
+    assert!(!site.machines.path("ham0", "/var/lib/diskproof/guests/mail").exists(), "nothing stays behind");
+    assert_eq!(inside("ham1", ask), before);
+    // All of its disk came along, not only what was in its memory.
+    inside("ham1", "echo 3 >/proc/sys/vm/drop_caches; md5sum /usr/bin/* >/dev/null; cat /root/before");
+
+    let refused = site.run(&["guests", "migrate", "ham1:mail", "ham1"]);
+    assert!(stderr(&refused).contains("it is there"), "{}", stderr(&refused));
+    site.well(&["guests", "stop", "ham1:mail"]);
+    let refused = site.run(&["guests", "migrate", "ham1:mail", "ham0"]);
+    assert!(stderr(&refused).contains("it is off"), "{}", stderr(&refused));
+    site.well(&["guests", "destroy", "--yes", "ham1:mail"]);
+    assert_eq!(site.well(&["guests", "list"]), "no guests\n");
+    assert!(!site.machines.path("ham1", "/var/lib/diskproof/guests/mail").exists());
+}

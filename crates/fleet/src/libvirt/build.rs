@@ -1,0 +1,396 @@
+//! Makes a guest: disks, settings, libvirt's description; starts it, and waits until it answers ssh.
+
+use super::error::GuestError;
+use super::first_boot::{self, HostKey};
+use super::guest_ssh::{GuestSsh, Try, address};
+use super::note::{FILE, Note};
+use super::request::{Network, NewDisk, NewGuest};
+use super::xml::{Boot, Cpu, DiskFile, Host, domain};
+use super::{domain::domains, filter, guest_name};
+use crate::at::{At, AtError};
+use crate::images::{CMDLINE, DiskFormat, Image, find};
+use crate::runtime_dir::RuntimeDir;
+use host::{Invocation, LocalRunner, Runner as _, Tool};
+use record::machine::Mac;
+use std::io::Read as _;
+use std::time::{Duration, Instant};
+
+/// The disk with the settings of the first boot.
+const SEED: &str = "seed.iso";
+/// Makes the guest's folder; it fails if there is one, since two builds would share it.
+const FOLDER: &str = r#"mkdir -p -m 755 -- "${0%/*}" && mkdir -m 711 -- "$0""#;
+/// Writes a file that only root and QEMU may read.
+const WRITE: &str = r#"umask 077; cat >"$0.tmp" && mv -f -- "$0.tmp" "$0""#;
+/// Removes a folder that a build left which was interrupted: only files that a build makes.
+const SWEEP: &str = r#"d=$0; if [ -d "$d" ] && ! [ -L "$d" ]; then cd "$d" && rm -f -- guest.json guest.json.tmp seed.iso seed.iso.tmp disk[0-9].qcow2 disk[0-9].raw && cd / && rmdir -- "$d" && echo swept; fi"#;
+/// How long sshd may refuse our key before somebody else's key is the explanation.
+const REFUSALS: Duration = Duration::from_secs(20);
+/// Between two tries.
+const LOOK: Duration = Duration::from_millis(300);
+/// Time limit for a full copy of an image.
+const COPY: Duration = Duration::from_secs(3600);
+
+/// A guest that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Built {
+    /// Its address.
+    pub address: String,
+    /// Whether a key of ours gets in; `false`: sshd answers, and takes other keys.
+    pub logged_in: bool,
+    /// From the beginning until it answered ssh.
+    pub took: Duration,
+    /// Whether it runs on KVM; else QEMU emulates its processors.
+    pub kvm: bool,
+}
+
+/// What `build` tells, and how long it waits.
+#[derive(Clone, Copy)]
+pub struct Steps<'a> {
+    /// Gets a line for each step.
+    pub tell: &'a dyn Fn(&str),
+    /// How long to wait for ssh.
+    pub wait: Duration,
+}
+
+/// Makes a guest on a machine, and waits until it answers ssh.
+///
+/// # Errors
+/// Its name is taken or none, its image is missing, a step fails (then what was made is removed), or it doesn't answer ssh in time (then it
+/// stays).
+pub fn build(at: &At, wanted: &NewGuest, steps: Steps<'_>) -> Result<Built, GuestError> {
+    let began = Instant::now();
+    at.needs("virsh", "libvirt-clients")?;
+    at.needs("qemu-img", "qemu-utils")?;
+    guest_name::check(&wanted.name)?;
+    guest_name::check(&wanted.hostname)?;
+    filter::check(at, wanted)?;
+    networks(at, wanted)?;
+    let disks = planned(at, &wanted.disks)?;
+    if domains(at)?.iter().any(|domain| domain.name == wanted.name) {
+        return Err(GuestError::Exists { machine: at.name().to_owned(), name: wanted.name.clone() });
+    }
+    let folder = at.state(&format!("guests/{}", wanted.name));
+    let swept = at.run("look for what an interrupted build left", &["sh", "-c", SWEEP, &folder])?;
+    if swept.contains("swept") {
+        (steps.tell)(&format!("{folder} was left by a build that was interrupted; it is made anew"));
+    }
+    let making = Making { at, wanted, disks: &disks, folder: &folder };
+    let (note, kvm) = match making.make(steps.tell) {
+        Ok(made) => made,
+        Err(error) => {
+            making.undo();
+            return Err(error);
+        }
+    };
+    (steps.tell)("started; waiting for ssh");
+    let deadline = Instant::now() + steps.wait;
+    let address = wait_for_address(at, wanted, &note, deadline, steps.wait)?;
+    let logged_in = wait_for_ssh(at, wanted, &address, &note.host_key, deadline, steps.wait)?;
+    Ok(Built { address, logged_in, took: began.elapsed(), kvm })
+}
+
+/// A disk that is to be made.
+struct Planned {
+    image: Option<Image>,
+    size_bytes: u64,
+    bus: &'static str,
+}
+
+fn planned(at: &At, disks: &[NewDisk]) -> Result<Vec<Planned>, GuestError> {
+    let mut planned = Vec::new();
+    for disk in disks {
+        let image = disk.image.as_deref().map(|name| find(at, name)).transpose()?;
+        let needed = image.as_ref().map_or(0, |image| image.virtual_bytes);
+        let size_bytes = disk.size_bytes.unwrap_or(needed);
+        if size_bytes < needed || size_bytes == 0 {
+            let image = image.map(|image| image.name).unwrap_or_default();
+            return Err(GuestError::Small { image, asked: size_bytes, needed: needed.max(1) });
+        }
+        planned.push(Planned { image, size_bytes, bus: disk.bus });
+    }
+    Ok(planned)
+}
+
+fn networks(at: &At, wanted: &NewGuest) -> Result<(), GuestError> {
+    for nic in &wanted.nics {
+        let Network::Libvirt(network) = &nic.network else { continue };
+        let inactive = || GuestError::Network { machine: at.name().to_owned(), network: network.clone() };
+        match at.virsh("look at its networks", &["net-info", "--network", network]) {
+            Ok(said) => {
+                let is_active = |line: &str| line.starts_with("Active:") && line.ends_with("yes");
+                said.lines().any(is_active).then_some(()).ok_or_else(inactive)?;
+            }
+            Err(AtError::Failed { .. }) => return Err(inactive()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// A guest while it is made.
+struct Making<'a> {
+    at: &'a At,
+    wanted: &'a NewGuest,
+    disks: &'a [Planned],
+    folder: &'a str,
+}
+
+impl Making<'_> {
+    fn make(&self, tell: &dyn Fn(&str)) -> Result<(Note, bool), GuestError> {
+        let (at, wanted) = (self.at, self.wanted);
+        let key = host_key(&wanted.hostname)?;
+        let files: Vec<DiskFile> =
+            self.disks.iter().enumerate().map(|(number, disk)| self.file(number, disk)).collect();
+        let name_of = |file: &DiskFile| file.path.rsplit('/').next().unwrap_or_default().to_owned();
+        let note = Note {
+            id: random::<8>()?.iter().map(|byte| format!("{byte:02x}")).collect(),
+            folder: self.folder.to_owned(),
+            files: files.iter().map(name_of).chain([SEED.to_owned()]).collect(),
+            images: self.disks.iter().filter_map(|disk| Some(disk.image.as_ref()?.digest.clone())).collect(),
+            address: wanted.nics.first().and_then(|nic| nic.address()).map(str::to_owned),
+            host_key: key.public.clone(),
+        };
+        let macs =
+            wanted.nics.iter().map(|nic| nic.mac.map_or_else(mac, Ok)).collect::<Result<Vec<Mac>, _>>()?;
+        at.run("make the guest's folder", &["sh", "-c", FOLDER, self.folder])?;
+        let text = serde_json::to_vec(&note).map_err(|error| self.wrong(&error))?;
+        self.write(FILE, text)?;
+        for (disk, file) in self.disks.iter().zip(&files) {
+            self.make_disk(disk, file)?;
+        }
+        self.write(SEED, first_boot::disk(wanted, &macs, &key, &note.id))?;
+        tell(&format!("{} in {}", note.files.join(", "), self.folder));
+        let seed = DiskFile {
+            path: format!("{}/{SEED}", self.folder),
+            format: "raw",
+            bus: "virtio",
+            read_only: true,
+        };
+        let all: Vec<DiskFile> = files.into_iter().chain([seed]).collect();
+        let boot = self
+            .disks
+            .first()
+            .and_then(|disk| disk.image.as_ref()?.kernel(at))
+            .map(|(kernel, initrd)| Boot { kernel, initrd, cmdline: CMDLINE.to_owned() });
+        let description = |cpu| {
+            let host = Host { arch: at.arch().to_owned(), cpu };
+            domain(wanted, &macs, &all, boot.as_ref(), &host, &note).map_err(|error| self.wrong(&error))
+        };
+        let cpu = self.begin(&description, tell)?;
+        if wanted.autostart {
+            at.virsh("have the guest start with its machine", &["autostart", "--domain", &wanted.name])?;
+        }
+        Ok((note, cpu != Cpu::Emulated))
+    }
+
+    /// Defines and starts the guest, by KVM where the machine has it and it works there.
+    fn begin(
+        &self,
+        description: &dyn Fn(Cpu) -> Result<String, GuestError>,
+        tell: &dyn Fn(&str),
+    ) -> Result<Cpu, GuestError> {
+        let (at, name) = (self.at, self.wanted.name.as_str());
+        let asked = ["domcapabilities", "--virttype", "kvm", "--arch", at.arch()];
+        let mut ways = vec![Cpu::Emulated];
+        if at.virsh("ask for KVM", &asked).is_ok() {
+            ways.extend([Cpu::KvmWithoutFlaws, Cpu::Kvm]);
+        }
+        let mut why = "libvirt has no KVM there".to_owned();
+        while let Some(cpu) = ways.pop() {
+            if cpu == Cpu::Emulated {
+                tell(&format!("QEMU emulates the processors, which takes about ten times as long: {why}"));
+            }
+            let words = at.virsh_words(&["define", "/dev/stdin"]);
+            at.feed("define the guest", &words, description(cpu)?.into_bytes())?;
+            match at.virsh("start the guest", &["start", "--domain", name]) {
+                Ok(_) => return Ok(cpu),
+                Err(AtError::Failed { said, .. })
+                    if !ways.is_empty() && said.to_lowercase().contains("kvm") =>
+                {
+                    why = said;
+                    at.virsh("remove the first try", &["undefine", "--domain", name])?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Cpu::Emulated)
+    }
+
+    /// The file of a disk: a layer over its image, or a copy, or blank.
+    fn file(&self, number: usize, disk: &Planned) -> DiskFile {
+        let format = match &disk.image {
+            Some(image) if self.wanted.full_copy && image.disk_format == DiskFormat::Raw => "raw",
+            _ => "qcow2",
+        };
+        let path = format!("{}/disk{number}.{format}", self.folder);
+        DiskFile { path, format, bus: disk.bus, read_only: false }
+    }
+
+    fn make_disk(&self, disk: &Planned, file: &DiskFile) -> Result<(), GuestError> {
+        let (at, size) = (self.at, disk.size_bytes.to_string());
+        match &disk.image {
+            Some(image) if self.wanted.full_copy => {
+                let from = image.disk(at);
+                let words = [
+                    "qemu-img",
+                    "convert",
+                    "-f",
+                    image.disk_format.name(),
+                    "-O",
+                    file.format,
+                    "--",
+                    &from,
+                    &file.path,
+                ];
+                at.run_long("copy the image", &words, COPY)?;
+                at.run(
+                    "size the disk",
+                    &["qemu-img", "resize", "-q", "-f", file.format, "--", &file.path, &size],
+                )?;
+            }
+            Some(image) => {
+                let from = image.disk(at);
+                let format = image.disk_format.name();
+                let words = [
+                    "qemu-img", "create", "-q", "-f", "qcow2", "-F", format, "-b", &from, "--", &file.path,
+                    &size,
+                ];
+                at.run("make the disk", &words)?;
+            }
+            None => {
+                at.run(
+                    "make the disk",
+                    &["qemu-img", "create", "-q", "-f", "qcow2", "--", &file.path, &size],
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, name: &str, bytes: Vec<u8>) -> Result<(), GuestError> {
+        let path = format!("{}/{name}", self.folder);
+        self.at.feed("write the guest's settings", &["sh", "-c", WRITE, &path], bytes)?;
+        Ok(())
+    }
+
+    /// Removes what was made, as far as it can.
+    fn undo(&self) {
+        let (at, name) = (self.at, self.wanted.name.as_str());
+        let _ = at.virsh("switch the guest off", &["destroy", "--domain", name]);
+        let _ = at.virsh("remove the guest", &["undefine", "--domain", name]);
+        let _ = at.run("remove what was made", &["sh", "-c", SWEEP, self.folder]);
+    }
+
+    fn wrong(&self, error: &serde_json::Error) -> GuestError {
+        GuestError::Record {
+            machine: self.at.name().to_owned(),
+            guest: self.wanted.name.clone(),
+            why: error.to_string(),
+        }
+    }
+}
+
+fn random<const N: usize>() -> Result<[u8; N], GuestError> {
+    let mut bytes = [0; N];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|source| GuestError::Here { what: "can't read /dev/urandom".to_owned(), source })?;
+    Ok(bytes)
+}
+
+/// A hardware address of QEMU's range.
+fn mac() -> Result<Mac, GuestError> {
+    let [a, b, c] = random::<3>()?;
+    Ok(Mac([0x52, 0x54, 0, a, b, c]))
+}
+
+/// Makes the key of the guest's sshd, so that it is known before the first connection.
+fn host_key(hostname: &str) -> Result<HostKey, GuestError> {
+    let here =
+        |source| GuestError::Here { what: "can't make the key of the guest's sshd".to_owned(), source };
+    let folder = RuntimeDir::make().map_err(here)?;
+    let path = folder.file("host");
+    let call = Invocation::new(Tool::SshKeygen)
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", hostname, "-f"])
+        .arg(&path);
+    LocalRunner.run(&call)?;
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).map_err(here);
+    let public = read(&path.with_extension("pub"))?.trim().to_owned();
+    Ok(HostKey { private: read(&path)?, public })
+}
+
+fn wait_for_address(
+    at: &At,
+    wanted: &NewGuest,
+    note: &Note,
+    deadline: Instant,
+    wait: Duration,
+) -> Result<String, GuestError> {
+    loop {
+        if let Some(address) = address(at, &wanted.name, note.address.as_deref())? {
+            return Ok(address);
+        }
+        if Instant::now() > deadline {
+            let (machine, guest) = (at.name().to_owned(), wanted.name.clone());
+            return Err(GuestError::NoAddress { machine, guest, seconds: wait.as_secs() });
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn wait_for_ssh(
+    at: &At,
+    wanted: &NewGuest,
+    address: &str,
+    host_key: &str,
+    deadline: Instant,
+    wait: Duration,
+) -> Result<bool, GuestError> {
+    let connection = GuestSsh::new(at, &wanted.name, address, host_key, true)?;
+    let mut refused: Option<Instant> = None;
+    loop {
+        let said = match connection.log_in()? {
+            Try::In => {
+                first_boot_ended(at, wanted, &connection, deadline)?;
+                return Ok(true);
+            }
+            Try::Refused if refused.is_some_and(|since| since.elapsed() > REFUSALS) => return Ok(false),
+            Try::Refused => {
+                refused.get_or_insert_with(Instant::now);
+                "it refuses the key".to_owned()
+            }
+            Try::Silent(said) => said,
+        };
+        if Instant::now() > deadline {
+            return Err(GuestError::NoSsh {
+                machine: at.name().to_owned(),
+                guest: wanted.name.clone(),
+                address: address.to_owned(),
+                seconds: wait.as_secs(),
+                said,
+            });
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Waits for the first boot's script, and tells if it failed.
+fn first_boot_ended(
+    at: &At,
+    wanted: &NewGuest,
+    connection: &GuestSsh,
+    deadline: Instant,
+) -> Result<(), GuestError> {
+    if wanted.first_boot.is_none() {
+        return Ok(());
+    }
+    let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(10));
+    let said = connection.run(&["cloud-init", "status", "--wait", "--long"], left)?;
+    match said.lines().any(|line| line.trim().trim_start_matches('.').trim() == "status: done") {
+        true => Ok(()),
+        false => Err(GuestError::FirstBoot {
+            machine: at.name().to_owned(),
+            guest: wanted.name.clone(),
+            said: record::printable::one_line(said.trim()),
+        }),
+    }
+}

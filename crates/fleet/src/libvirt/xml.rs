@@ -1,0 +1,196 @@
+//! libvirt's description of a guest.
+
+use super::escape::escaped;
+use super::note::Note;
+use super::request::{Network, NewGuest, Nic};
+use record::machine::Mac;
+use std::fmt::Write as _;
+
+/// A disk of the description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DiskFile {
+    pub(super) path: String,
+    pub(super) format: &'static str,
+    pub(super) bus: &'static str,
+    pub(super) read_only: bool,
+}
+
+/// A kernel that QEMU starts itself, for images without a boot loader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Boot {
+    pub(super) kernel: String,
+    pub(super) initrd: String,
+    pub(super) cmdline: String,
+}
+
+/// The processors of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cpu {
+    /// Those of the machine, by KVM. libvirt writes their features down, so that it can tell whether another machine has them.
+    Kvm,
+    /// The same without the register of known flaws (IA32_ARCH_CAPABILITIES), which KVM in a guest may refuse to set.
+    KvmWithoutFlaws,
+    /// Emulated by QEMU.
+    Emulated,
+}
+
+/// What the guest runs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Host {
+    pub(super) arch: String,
+    pub(super) cpu: Cpu,
+}
+
+/// Returns the description.
+pub(super) fn domain(
+    wanted: &NewGuest,
+    macs: &[Mac],
+    disks: &[DiskFile],
+    boot: Option<&Boot>,
+    host: &Host,
+    note: &Note,
+) -> Result<String, serde_json::Error> {
+    let mut xml = format!("<domain type='{}'>\n", if host.cpu == Cpu::Emulated { "qemu" } else { "kvm" });
+    let _ = writeln!(xml, "  <name>{}</name>", escaped(&wanted.name));
+    if let Some(uuid) = &wanted.uuid {
+        let _ = writeln!(xml, "  <uuid>{}</uuid>", escaped(uuid));
+    }
+    let _ = writeln!(xml, "  <metadata>{}</metadata>", note.element()?);
+    let _ = writeln!(xml, "  <memory unit='MiB'>{}</memory>", wanted.memory_mib);
+    let _ = writeln!(xml, "  <vcpu>{}</vcpu>", wanted.vcpus);
+    let _ = writeln!(xml, "  <os>\n    <type arch='{}' machine='q35'>hvm</type>", escaped(&host.arch));
+    match boot {
+        Some(boot) => {
+            let _ = writeln!(
+                xml,
+                "    <kernel>{}</kernel>\n    <initrd>{}</initrd>\n    <cmdline>{}</cmdline>",
+                escaped(&boot.kernel),
+                escaped(&boot.initrd),
+                escaped(&boot.cmdline)
+            );
+        }
+        None => xml.push_str("    <boot dev='hd'/>\n"),
+    }
+    xml.push_str("  </os>\n  <features><acpi/><apic/></features>\n");
+    xml.push_str(match host.cpu {
+        Cpu::Kvm => "  <cpu mode='host-model'/>\n",
+        Cpu::KvmWithoutFlaws => {
+            "  <cpu mode='host-model'><feature policy='disable' name='arch-capabilities'/></cpu>\n"
+        }
+        Cpu::Emulated => "",
+    });
+    xml.push_str(
+        "  <clock offset='utc'/>\n  <on_poweroff>destroy</on_poweroff>\n  <on_reboot>restart</on_reboot>\n",
+    );
+    xml.push_str("  <on_crash>preserve</on_crash>\n  <devices>\n");
+    let mut named: Vec<&str> = Vec::new();
+    for disk in disks {
+        let prefix = if disk.bus == "virtio" { "vd" } else { "sd" };
+        let letter = char::from(
+            b'a' + u8::try_from(named.iter().filter(|known| **known == prefix).count()).unwrap_or(25).min(25),
+        );
+        named.push(prefix);
+        let _ = writeln!(
+            xml,
+            "    <disk type='file' device='disk'>\n      <driver name='qemu' type='{}' cache='none' discard='unmap'/>\n      \
+             <source file='{}'/>\n      <target dev='{prefix}{letter}' bus='{}'/>{}\n    </disk>",
+            disk.format,
+            escaped(&disk.path),
+            disk.bus,
+            if disk.read_only { "\n      <readonly/>" } else { "" }
+        );
+    }
+    if disks.iter().any(|disk| disk.bus == "scsi") {
+        xml.push_str("    <controller type='scsi' model='virtio-scsi'/>\n");
+    }
+    for (nic, mac) in wanted.nics.iter().zip(macs) {
+        interface(&mut xml, nic, *mac);
+    }
+    xml.push_str(
+        "    <serial type='pty'><target port='0'/></serial>\n    <console type='pty'><target type='serial' port='0'/></console>\n    \
+         <graphics type='vnc' autoport='yes' listen='127.0.0.1'/>\n    <video><model type='vga'/></video>\n    \
+         <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>\n    <memballoon model='virtio'/>\n  </devices>\n</domain>\n",
+    );
+    Ok(xml)
+}
+
+fn interface(xml: &mut String, nic: &Nic, mac: Mac) {
+    let (kind, key, name) = match &nic.network {
+        Network::Libvirt(name) => ("network", "network", name),
+        Network::Bridge(name) => ("bridge", "bridge", name),
+    };
+    let _ = writeln!(
+        xml,
+        "    <interface type='{kind}'>\n      <mac address='{mac}'/>\n      <source {key}='{}'/>\n      <model type='{}'/>",
+        escaped(name),
+        nic.model
+    );
+    if let Some(mtu) = nic.mtu {
+        let _ = writeln!(xml, "      <mtu size='{mtu}'/>");
+    }
+    if let Some(filter) = nic.filter {
+        let _ = write!(xml, "      <filterref filter='{filter}'>");
+        for address in nic.addresses.iter().filter_map(|address| address.split('/').next()) {
+            if !address.contains(':') {
+                let _ = write!(xml, "<parameter name='IP' value='{}'/>", escaped(address));
+            }
+        }
+        xml.push_str("</filterref>\n");
+    }
+    xml.push_str("    </interface>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cpu, DiskFile, Host, domain};
+    use crate::libvirt::note::Note;
+    use crate::libvirt::request::{Network, NewDisk, NewGuest, Nic};
+    use record::machine::Mac;
+
+    #[test]
+    fn the_description_has_what_was_asked_for() {
+        let mut nic = Nic::plain(Network::Libvirt("default".to_owned()));
+        nic.addresses = vec!["10.0.0.5/24".to_owned(), "fd00::5/64".to_owned()];
+        nic.filter = Some("clean-traffic");
+        let wanted = NewGuest {
+            name: "web".to_owned(),
+            hostname: "web".to_owned(),
+            uuid: None,
+            memory_mib: 512,
+            vcpus: 2,
+            disks: vec![NewDisk { image: None, size_bytes: Some(1), bus: "virtio" }],
+            nics: vec![nic],
+            resolvers: Vec::new(),
+            search: None,
+            keys: Vec::new(),
+            first_boot: None,
+            autostart: false,
+            full_copy: false,
+        };
+        let disk =
+            |path: &str, bus, read_only| DiskFile { path: path.to_owned(), format: "raw", bus, read_only };
+        let disks = [disk("/a'b", "virtio", false), disk("/c", "scsi", false), disk("/d", "virtio", true)];
+        let note = Note {
+            id: "1".to_owned(),
+            folder: "/g".to_owned(),
+            files: Vec::new(),
+            images: Vec::new(),
+            address: None,
+            host_key: String::new(),
+        };
+        let host = Host { arch: "x86_64".to_owned(), cpu: Cpu::Emulated };
+        let xml = domain(&wanted, &[Mac([0x52, 0x54, 0, 1, 2, 3])], &disks, None, &host, &note).unwrap();
+        let parsed = roxmltree::Document::parse(&xml).unwrap();
+        let texts = |name: &str, key: &str| -> Vec<String> {
+            let found = parsed.descendants().filter(|node| node.has_tag_name(name));
+            found.filter_map(|node| node.attribute(key)).map(str::to_owned).collect()
+        };
+        assert_eq!(texts("domain", "type"), ["qemu"]);
+        assert_eq!(texts("source", "file"), ["/a'b", "/c", "/d"]);
+        assert_eq!(texts("target", "dev"), ["vda", "sda", "vdb"]);
+        assert_eq!(texts("mac", "address"), ["52:54:00:01:02:03"]);
+        assert_eq!(texts("filterref", "filter"), ["clean-traffic"]);
+        assert_eq!(texts("parameter", "value"), ["10.0.0.5"]);
+        assert_eq!(parsed.descendants().filter(|node| node.has_tag_name("readonly")).count(), 1);
+    }
+}

@@ -1,0 +1,224 @@
+//! A lane: the agent processes of machines that share something, so their trials take turns. It works in a thread of its own, while
+//! other lanes work in theirs.
+
+use crate::agent_link::{AgentLink, out_of_turn};
+use crate::controller::{How, space_of, volumes_of};
+use crate::error::{RunError, Sink, SinkError};
+use crate::nfs_remote;
+use crate::protocol::{Reply, Request, TrialRequest};
+use crate::rounds::Ended;
+use crate::together;
+use crate::watch::Watch;
+use record::environment::Environment;
+use record::event::Event;
+use record::id::{RunId, TrialId};
+use record::plan::Plan;
+use record::provision::ProvisionStep;
+use record::trial::TrialRecord;
+use record::volume::VolumeFacts;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Instant;
+
+/// What all lanes of a run share.
+pub(crate) struct Shared<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) how: &'a How,
+    /// The run's name on each machine.
+    pub(crate) names: &'a BTreeMap<String, RunId>,
+    /// When this session began.
+    pub(crate) begun: Instant,
+    /// Set to end all work as soon as that is possible cleanly.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// What a lane is to do.
+#[derive(Debug)]
+pub(crate) enum Task {
+    /// Run the provisioning steps.
+    Provision,
+    /// Open the volumes.
+    Open,
+    /// Make a trial.
+    Trial(Box<TrialRequest>),
+    /// Close the nodes.
+    Close,
+}
+
+/// What a lane says.
+#[derive(Debug)]
+pub(crate) enum Word {
+    /// An event, while it works.
+    Event(Event),
+    /// It has done what it was to do.
+    Done {
+        /// The number of the lane.
+        lane: usize,
+        /// What came of it.
+        did: Did,
+    },
+}
+
+/// What came of a task.
+#[derive(Debug)]
+pub(crate) enum Did {
+    /// The machines after the provisioning, and why it ended early, if it did.
+    Provisioned(Vec<(String, Environment)>, Result<(), RunError>),
+    /// The volumes of the lane's machines; `None` when the user asked to stop meanwhile.
+    Opened(Result<Option<Vec<VolumeFacts>>, RunError>),
+    /// The trial has ended, was stopped, or its machines are lost.
+    Tried(Result<Ended, Loss>),
+    /// The nodes are closed.
+    Closed(Result<(), RunError>),
+}
+
+/// Machines that are lost.
+#[derive(Debug)]
+pub(crate) struct Loss {
+    pub(crate) trial: TrialId,
+    pub(crate) targets: Vec<String>,
+    pub(crate) error: RunError,
+}
+
+/// One lane.
+pub(crate) struct Lane<'a> {
+    pub(crate) number: usize,
+    pub(crate) lines: Vec<AgentLink>,
+    pub(crate) shared: &'a Shared<'a>,
+    /// The volumes of its machines; empty until they are open.
+    pub(crate) volumes: Vec<VolumeFacts>,
+}
+
+impl Lane<'_> {
+    /// Does one task after another, until there are no more. Then the agent processes end.
+    pub(crate) fn work(mut self, tasks: &Receiver<Task>, words: &Sender<Word>) {
+        let speaker = words.clone();
+        let mut sink = move |event: Event| speaker.send(Word::Event(event)).map_err(SinkError::from);
+        for task in tasks {
+            let did = match task {
+                Task::Provision => self.provision(&mut sink),
+                Task::Open => Did::Opened(self.open(&mut sink)),
+                Task::Trial(request) => Did::Tried(self.trial(*request, &mut sink)),
+                Task::Close => Did::Closed(self.close(&mut sink)),
+            };
+            if words.send(Word::Done { lane: self.number, did }).is_err() {
+                break;
+            }
+        }
+    }
+
+    fn provision(&mut self, sink: &mut Sink<'_>) -> Did {
+        let Shared { plan, how, stop, .. } = self.shared;
+        let mut machines = Vec::new();
+        for line in &mut self.lines {
+            let steps: Vec<ProvisionStep> = plan.provision_of(&line.target).cloned().collect();
+            if steps.is_empty() {
+                continue;
+            }
+            let target = line.target.clone();
+            let anew = how.provision_anew;
+            let failure = match line.ask(&Request::Provision { steps, anew }, stop, sink) {
+                Ok(Reply::Provisioned { environment, failed }) => {
+                    machines.push((target.clone(), *environment));
+                    failed.map(|error| RunError::Provision { target, error })
+                }
+                Ok(other) => Some(out_of_turn(&other)),
+                Err(error) => Some(error),
+            };
+            if let Some(failure) = failure {
+                return Did::Provisioned(machines, Err(failure));
+            }
+        }
+        Did::Provisioned(machines, Ok(()))
+    }
+
+    fn open(&mut self, sink: &mut Sink<'_>) -> Result<Option<Vec<VolumeFacts>>, RunError> {
+        let Shared { plan, how, names, begun, stop } = self.shared;
+        for line in &mut self.lines {
+            let request = Request::Open {
+                run: names.get(&line.target).unwrap_or(&how.run).clone(),
+                volumes: volumes_of(plan, &line.target),
+                space_bytes: space_of(plan, &line.target),
+                needs_tools: spec::tools_on(plan, &line.target),
+                shared: together::shared(plan, &line.target),
+                ends_in_seconds: plan
+                    .measure
+                    .max_seconds
+                    .map(|most| most - how.earlier.seconds() - begun.elapsed().as_secs_f64()),
+            };
+            match line.ask(&request, stop, sink) {
+                Ok(Reply::Opened { volumes }) => {
+                    let of_target = |facts| VolumeFacts { target: line.target.clone(), ..facts };
+                    self.volumes.extend(volumes.into_iter().map(of_target));
+                }
+                Ok(other) => return Err(out_of_turn(&other)),
+                Err(error) if error.is_of_node() && stop.load(Ordering::Relaxed) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(self.volumes.clone()))
+    }
+
+    fn trial(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Ended, Loss> {
+        let trial = request.id.clone();
+        let targets: Vec<String> = request.cell.machines().into_iter().map(str::to_owned).collect();
+        match self.make(request, sink) {
+            Ok(Some(record)) => Ok(Ended::Done(Box::new(record))),
+            Ok(None) => Ok(Ended::Stopped(trial)),
+            Err(error) => {
+                // Their state is unknown. Without their controller they undo it and end.
+                self.lines.retain(|line| !targets.contains(&line.target));
+                Err(Loss { trial, targets, error })
+            }
+        }
+    }
+
+    /// Makes one trial; `None` when the user stopped it.
+    fn make(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Option<TrialRecord>, RunError> {
+        let Shared { how, stop, .. } = self.shared;
+        let request = TrialRequest { live: how.live, ..request };
+        if request.cell.is_together() {
+            return together::trial(&mut self.lines, &request, stop, sink);
+        }
+        let cell = &request.cell;
+        let place = |name: &str| {
+            let at = self.lines.iter().position(|line| line.target == name);
+            at.ok_or_else(|| RunError::NoNode(name.to_owned()))
+        };
+        let (built, loaded) = (place(&cell.target)?, place(cell.loaded_from())?);
+        let mut watch = Watch::new(&self.lines[built].hosted, cell, &self.volumes);
+        let mut heard = |event: Event| {
+            watch.heard(&event);
+            sink(event)
+        };
+        let record = match self.lines.get_disjoint_mut([built, loaded]) {
+            Ok([server, client]) => {
+                nfs_remote::trial([server, client], &how.routes, request, stop, &mut heard)?
+            }
+            Err(_) => match self.lines[built].ask(&Request::Trial(Box::new(request)), stop, &mut heard)? {
+                Reply::Trial { cancelled: true, .. } => None,
+                Reply::Trial { record, .. } => Some(*record),
+                other => return Err(out_of_turn(&other)),
+            },
+        };
+        Ok(record.map(|mut record| {
+            watch.tell(&mut record);
+            record
+        }))
+    }
+
+    /// Closes all nodes, even if one of them fails, and returns the first failure.
+    fn close(&mut self, sink: &mut Sink<'_>) -> Result<(), RunError> {
+        let mut outcome = Ok(());
+        for line in &mut self.lines {
+            let closed = match line.ask(&Request::Close, self.shared.stop, sink) {
+                Ok(Reply::Closed) => Ok(()),
+                Ok(other) => Err(out_of_turn(&other)),
+                Err(error) => Err(error),
+            };
+            outcome = outcome.and(closed);
+        }
+        outcome
+    }
+}

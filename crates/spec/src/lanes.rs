@@ -1,0 +1,159 @@
+//! Lanes: groups of machines that share nothing with the machines of other lanes. The trials of different lanes may run at the same
+//! time; those of one lane take turns.
+
+use record::id::LOCAL;
+use record::plan::{Cell, Plan};
+use record::target::{Target, TargetKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known about the kernels of a plan's machines; empty before they are connected.
+#[derive(Debug, Clone, Default)]
+pub struct Kernels {
+    /// The boot id of the machine that the controller runs on. Lab guests share its processors and disks.
+    pub here: Option<String>,
+    /// The boot ids of the machines, by the target's name. Targets with one boot id share a kernel.
+    pub boots: BTreeMap<String, String>,
+}
+
+/// The lanes of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lanes {
+    /// The targets of each lane, in the order of the cells.
+    pub targets: Vec<Vec<String>>,
+    /// The most trials that run at the same time.
+    pub at_once: usize,
+}
+
+impl Lanes {
+    /// The lane of a target.
+    #[must_use]
+    pub fn of(&self, target: &str) -> Option<usize> {
+        self.targets.iter().position(|lane| lane.iter().any(|name| name == target))
+    }
+
+    /// Seconds until all work is done, where each item is the target and the seconds of a piece of work. With a limit on how many
+    /// lanes work at once, it is at least the work divided by that number.
+    pub(crate) fn span<'a>(&self, work: impl Iterator<Item = (&'a str, f64)>) -> f64 {
+        let mut each = vec![0.0; self.targets.len()];
+        for (target, seconds) in work {
+            if let Some(lane) = self.of(target) {
+                each[lane] += seconds;
+            }
+        }
+        let workers = u32::try_from(self.at_once.min(each.len()).max(1)).unwrap_or(u32::MAX);
+        let shared = each.iter().sum::<f64>() / f64::from(workers);
+        each.into_iter().fold(shared, f64::max)
+    }
+}
+
+/// Groups the machines of a plan into lanes: two machines are in one lane if they run one kernel, if one mounts what the other
+/// serves, or if the experiment names something that both share.
+#[must_use]
+pub fn lanes(plan: &Plan, kernels: &Kernels) -> Lanes {
+    let mut names: Vec<&str> = Vec::new();
+    for name in plan.cells.iter().flat_map(Cell::machines) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut groups: Vec<(BTreeSet<String>, Vec<&str>)> = Vec::new();
+    for name in &names {
+        let mut keys = keys(plan, name, kernels);
+        let mut members = Vec::new();
+        groups.retain_mut(|(others, targets)| {
+            let apart = others.is_disjoint(&keys);
+            if !apart {
+                keys.append(others);
+                members.append(targets);
+            }
+            apart
+        });
+        members.push(*name);
+        groups.push((keys, members));
+    }
+    let place = |name: &str| names.iter().position(|known| *known == name);
+    let mut lanes: Vec<Vec<&str>> = groups.into_iter().map(|(_, members)| members).collect();
+    lanes.iter_mut().for_each(|lane| lane.sort_by_key(|name| place(name)));
+    lanes.sort_by_key(|lane| lane.first().and_then(|name| place(name)));
+    let at_once =
+        plan.measure.at_once.map_or(lanes.len(), |most| usize::try_from(most).unwrap_or(usize::MAX));
+    let targets = lanes.into_iter().map(|lane| lane.into_iter().map(str::to_owned).collect()).collect();
+    Lanes { targets, at_once: at_once.max(1) }
+}
+
+/// What a machine shares with others that have the same key.
+fn keys(plan: &Plan, name: &str, kernels: &Kernels) -> BTreeSet<String> {
+    let target = plan.targets.iter().find(|target| target.name == name);
+    let boot = kernels.boots.get(name).map(|boot| format!("boot {boot}"));
+    let is_here = match target.map(|Target { kind, .. }| kind) {
+        None | Some(TargetKind::Local | TargetKind::Guest { .. }) => true,
+        Some(TargetKind::Ssh { .. }) => {
+            kernels.here.is_some() && kernels.here.as_ref() == kernels.boots.get(name)
+        }
+    };
+    let here = is_here.then(|| format!("host {LOCAL}"));
+    let shared = target.into_iter().flat_map(|target| &target.shares).map(|what| format!("shares {what}"));
+    let pairs = plan.cells.iter().map(Cell::machines).filter(|machines| machines.len() > 1);
+    let pairs = pairs.filter(|machines| machines.contains(&name));
+    let pairs = pairs.map(|machines| format!("together {}", machines.join(" ")));
+    boot.into_iter().chain(here).chain(shared).chain(pairs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kernels, Lanes, lanes};
+    use record::plan::Plan;
+
+    fn plan(targets: &str, measure: &str) -> Plan {
+        let text = format!(
+            "experiment: demo\ntargets: {{ {targets} }}\nvolumes: {{ vol: {{ emulate: {{ size: 1g }} }} }}\n\
+             stacks: {{ raw: {{ on: vol }} }}\nworkloads: {{ read: {{ rw: read, size: 64m }} }}\nmeasure: {{ {measure} }}\n"
+        );
+        crate::parse(&text, "demo.yaml", std::path::Path::new("/"), &Default::default()).unwrap().plan
+    }
+
+    fn said(lanes: &Lanes) -> Vec<String> {
+        lanes.targets.iter().map(|lane| lane.join(" ")).collect()
+    }
+
+    const FOUR: &str = "here: local, a: { ssh: a }, b: { ssh: b, shares: [switch1] }, c: { ssh: c, shares: [switch1, rack] }";
+
+    #[test]
+    fn what_shares_takes_turns() {
+        let free = lanes(&plan(FOUR, ""), &Kernels::default());
+        assert_eq!((said(&free), free.at_once), (vec!["here".into(), "a".into(), "b c".into()], 3));
+        let boots =
+            |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        let own = [("here", "1"), ("a", "2"), ("b", "3"), ("c", "4")];
+        let known = Kernels { here: Some("1".to_owned()), boots: boots(&own) };
+        assert_eq!(said(&lanes(&plan(FOUR, ""), &known)), ["here", "a", "b c"]);
+        let twice = Kernels { boots: boots(&[("here", "1"), ("a", "1"), ("b", "3"), ("c", "1")]), ..known };
+        assert_eq!(said(&lanes(&plan(FOUR, ""), &twice)), ["here a b c"], "b shares with c, and c is a");
+    }
+
+    #[test]
+    fn a_lab_guest_shares_the_machine_that_it_runs_on() {
+        let two = plan(
+            "g: { guest: lab1, disks: { d: { size: 64m } } }, h: { guest: lab2, disks: { d: { size: 64m } } }, \
+                        a: { ssh: a }",
+            "",
+        );
+        let alone = Kernels { here: Some("1".to_owned()), ..Kernels::default() };
+        assert_eq!(said(&lanes(&two, &alone)), ["g h", "a"]);
+        let a_is_here = Kernels { boots: [("a".to_owned(), "1".to_owned())].into(), ..alone };
+        assert_eq!(said(&lanes(&two, &a_is_here)), ["g h a"]);
+    }
+
+    #[test]
+    fn the_time_is_that_of_the_slowest_lane_or_of_the_work_that_may_be_done_at_once() {
+        let span = |measure: &str, work: &[(&'static str, f64)]| {
+            lanes(&plan(FOUR, measure), &Kernels::default()).span(work.iter().copied())
+        };
+        let work = [("here", 10.0), ("a", 40.0), ("b", 30.0), ("c", 30.0), ("here", 20.0)];
+        assert_eq!(span("", &work).to_bits(), 60.0_f64.to_bits());
+        assert_eq!(span("at_once: 2", &work).to_bits(), 65.0_f64.to_bits());
+        assert_eq!(span("at_once: 1", &work).to_bits(), 130.0_f64.to_bits());
+        let here = lanes(&plan("here: local", ""), &Kernels::default());
+        assert_eq!(here.span([("here", 1.0), ("here", 2.0)].into_iter()).to_bits(), 3.0_f64.to_bits());
+    }
+}
