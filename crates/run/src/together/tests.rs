@@ -92,7 +92,7 @@ fn line(dir: &Path, target: &str, prepare: &str, load: &str) -> AgentLink {
     let machine = MACHINE.replace("PREPARE", prepare).replace("LOAD", load);
     let script = format!("cd {} && NAME={target}; {machine}", dir.to_string_lossy());
     let argv = ["sh", "-c", &script].map(Into::into).to_vec();
-    AgentLink::to(&NodeAt { target: target.to_owned(), argv, hosted: Vec::new() }).unwrap()
+    AgentLink::to(&NodeAt { target: target.to_owned(), argv, remote: false, hosted: Vec::new() }).unwrap()
 }
 
 /// Performs the trial; the machines `a` and `b` as said, `c` as given.
@@ -175,6 +175,29 @@ fn a_machine_that_is_lost_is_named_and_its_trial_is_kept() {
     let Outcome::Failed(why) = &record.outcome else { panic!("{record:?}") };
     assert!(why.starts_with("machine c: the connection is lost") && why.contains("exit status: 9"), "{why}");
     assert!(!why.contains("machine a"), "the others ended because of it: {why}");
+}
+
+/// In the next round it is still lost; the others are there, and end what they had begun.
+#[test]
+fn a_machine_that_was_lost_before_fails_the_next_trial_too() {
+    let dir = tempfile::tempdir().unwrap();
+    say(dir.path(), "ended.json", ended("it was ended"));
+    let gone = AgentLink::to(&NodeAt {
+        target: "b".to_owned(),
+        argv: ["sh", "-c", "exit 7"].map(Into::into).to_vec(),
+        remote: false,
+        hosted: Vec::new(),
+    });
+    let mut lines = [line(dir.path(), "a", LONG, LONG), gone.unwrap(), line(dir.path(), "c", READY, LONG)];
+    let mut silent = |_: Event| Ok(());
+    for _ in 0..2 {
+        let record = trial(&mut lines, &request(), &AtomicBool::new(false), &mut silent).unwrap().unwrap();
+        let Outcome::Failed(why) = &record.outcome else { panic!("{record:?}") };
+        assert!(why.starts_with("machine b: the connection is lost"), "{why}");
+    }
+    for target in ["a", "c"] {
+        assert!(matches!(asked(dir.path(), target).last(), Some(Request::Abandon)), "{target}");
+    }
 }
 
 #[test]
