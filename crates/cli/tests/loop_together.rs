@@ -177,7 +177,7 @@ fn loop_three_machines_load_one_directory_at_the_same_time() {
         assert!(!claims(&export).contains(&"trials_failed"), "{:?}", claims(&export));
         let shown = text(&site.run(&["show", "latest"]).stdout);
         assert!(shown.contains("3 machines ran together in") && shown.contains("is the slowest"), "{shown}");
-        eprintln!("{engine}: {}", export["cells"][0]["together"]["text"]);
+        eprintln!("{engine}:\n{shown}");
         // The finding is there exactly when the recorded times are below its bound.
         let together = &export["cells"][0]["together"];
         let least = together["overlap"].as_f64().unwrap();

@@ -30,6 +30,7 @@ fn cell(target: &str, stack: &str) -> Cell {
             ask: Ask::Options(Options { time_based: true, ..Options::new(Rw::Randread, 4096, 1 << 20) }),
             layout: Layout::Written,
             cache: CacheStart::Cold,
+            on: Vec::new(),
         },
         levels: BTreeMap::new(),
     }
