@@ -131,6 +131,9 @@ fn series<'s>(each: impl Iterator<Item = Option<&'s Series>>, window: Window) ->
         write_ios: sum(|series| &series.write_ios),
         trim_ios: sum(|series| &series.trim_ios),
         bytes: sum(|series| &series.bytes),
+        // Percentiles can't be merged; those of each machine are in its part.
+        read_latency: None,
+        write_latency: None,
     })
 }
 
