@@ -7,7 +7,7 @@ mod clock;
 mod joined;
 mod seat;
 
-use crate::agent_link::{AgentLink, on};
+use crate::agent_link::AgentLink;
 use crate::error::{RunError, Sink};
 use crate::protocol::{Request, Together, TrialRequest};
 use record::clock::ClockOffset;
@@ -36,7 +36,7 @@ pub(crate) fn shared(plan: &Plan, target: &str) -> Shared {
 /// Performs one trial; `None` when the user stopped it. A machine that fails, or is lost, makes a failed trial that names it.
 ///
 /// # Errors
-/// When there is no connection to a machine before the trial, a machine can't undo what it built, or the event sink fails.
+/// When the plan's machine has no connection at all, a machine can't undo what it built, or the event sink fails.
 pub(crate) fn trial(
     lines: &mut [AgentLink],
     request: &TrialRequest,
@@ -46,8 +46,9 @@ pub(crate) fn trial(
     let mut seats = seated(lines, request)?;
     for (place, seat) in (0_u64..).zip(&mut seats) {
         let asked = Request::Trial(Box::new(share_of(request, place, &seat.line.target)));
-        let target = &seat.line.target;
-        seat.line.link.send(&asked).map_err(|error| on(target, error.into()))?;
+        if let Err(error) = seat.line.link.send(&asked) {
+            seat.lost(error.into());
+        }
     }
     let mut crew = Crew { seats, cancel, sink, abandoned: false };
     if crew.until(State::is_ready)? && crew.compare(Seat::set_before)? {

@@ -177,6 +177,29 @@ fn a_machine_that_is_lost_is_named_and_its_trial_is_kept() {
     assert!(!why.contains("machine a"), "the others ended because of it: {why}");
 }
 
+/// In the next round it is still lost; the others are there, and end what they had begun.
+#[test]
+fn a_machine_that_was_lost_before_fails_the_next_trial_too() {
+    let dir = tempfile::tempdir().unwrap();
+    say(dir.path(), "ended.json", ended("it was ended"));
+    let gone = AgentLink::to(&NodeAt {
+        target: "b".to_owned(),
+        argv: ["sh", "-c", "exit 7"].map(Into::into).to_vec(),
+        remote: false,
+        hosted: Vec::new(),
+    });
+    let mut lines = [line(dir.path(), "a", LONG, LONG), gone.unwrap(), line(dir.path(), "c", READY, LONG)];
+    let mut silent = |_: Event| Ok(());
+    for _ in 0..2 {
+        let record = trial(&mut lines, &request(), &AtomicBool::new(false), &mut silent).unwrap().unwrap();
+        let Outcome::Failed(why) = &record.outcome else { panic!("{record:?}") };
+        assert!(why.starts_with("machine b: the connection is lost"), "{why}");
+    }
+    for target in ["a", "c"] {
+        assert!(matches!(asked(dir.path(), target).last(), Some(Request::Abandon)), "{target}");
+    }
+}
+
 #[test]
 fn the_users_stop_is_no_failure() {
     let dir = tempfile::tempdir().unwrap();
