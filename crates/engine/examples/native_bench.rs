@@ -43,7 +43,8 @@ fn main() {
         cancel: &AtomicBool::new(false),
         started: &|_| {},
         progress: &|_| {},
-        running: &|| {},
+        running: &|_| {},
+        follows: false,
         scratch: scratch.path(),
     };
     let engine = NativeEngine::with_worker(asked.worker);

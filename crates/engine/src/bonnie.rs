@@ -56,7 +56,7 @@ impl Engine for BonnieEngine {
             patience: patience(ask),
             grace: GRACE,
             started: job.started,
-            tick: &|_| (job.running)(),
+            tick: &|_| (job.running)(None),
         })?;
         let window = Window { start_ns, end_ns: ended.end_ns };
         let output = conclude(&argv, &ended, window)?;

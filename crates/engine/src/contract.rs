@@ -32,6 +32,21 @@ pub trait Engine {
     fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError>;
 }
 
+/// What a load completed lately.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Begin of the span that it counts, CLOCK_MONOTONIC, in nanoseconds.
+    pub from_ns: u64,
+    /// End of the span.
+    pub to_ns: u64,
+    /// Reads and writes that completed in it.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// 99th percentile of their latencies in nanoseconds; `None`: there are fewer than [`record::latency::LEAST_FOR_P99`].
+    pub p99_ns: Option<u64>,
+}
+
 /// One trial's work for an engine.
 pub struct Job<'a> {
     /// The device or file system under test.
@@ -52,8 +67,11 @@ pub struct Job<'a> {
     pub started: &'a dyn Fn(u32),
     /// Receives the share of the data laid out so far, 0..=1 (only from `prepare`).
     pub progress: &'a dyn Fn(f64),
-    /// Called about twenty times a second while the load runs (only from `run`).
-    pub running: &'a dyn Fn(),
+    /// Called about twenty times a second while the load runs (only from `run`), with what it completed lately: `None` before anything
+    /// is known, and always from engines that don't tell it.
+    pub running: &'a dyn Fn(Option<Progress>),
+    /// Whether the caller wants to know what the load completes while it runs.
+    pub follows: bool,
     /// An existing directory for the engine's own files (job file, output); not on the device or file system under test.
     pub scratch: &'a Path,
 }

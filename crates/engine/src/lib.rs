@@ -13,6 +13,6 @@ pub mod native;
 mod process;
 mod regions;
 
-pub use contract::{Engine, Job};
+pub use contract::{Engine, Job, Progress};
 pub use error::EngineError;
 pub use regions::PlaceError;

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod batching;
+mod board;
 mod buffer;
 mod buffers;
 pub mod ceiling;
@@ -19,6 +20,7 @@ mod jobs;
 mod kind;
 mod lane;
 mod layout;
+mod live;
 mod making;
 mod meter;
 pub(crate) mod permutation;

@@ -85,8 +85,13 @@ pub(crate) fn quoted(argv: &[OsString]) -> String {
 
 /// Runs a command until it ends, is cancelled, or hangs.
 pub(crate) fn run(order: &Order<'_>) -> Result<Ended, EngineError> {
+    run_with(order, None)
+}
+
+/// The same with this file as its standard input; `None`: it has none.
+pub(crate) fn run_with(order: &Order<'_>, input: Option<&File>) -> Result<Ended, EngineError> {
     let out = Captured::new(order.scratch)?;
-    let mut child = spawn(order, &out)?;
+    let mut child = spawn(order, &out, input)?;
     (order.started)(child.id());
     let mut watch = Watch::new(&child);
     let begun = Instant::now();
@@ -126,8 +131,9 @@ fn read_text(path: &Path) -> Result<String, EngineError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn spawn(order: &Order<'_>, out: &Captured) -> Result<Child, EngineError> {
+fn spawn(order: &Order<'_>, out: &Captured, input: Option<&File>) -> Result<Child, EngineError> {
     let failed = |source| EngineError::Spawn { argv: quoted(&order.argv), source };
+    let input = input.map(File::try_clone).transpose().map_err(failed)?;
     let Some((program, args)) = order.argv.split_first() else {
         return Err(failed(io::ErrorKind::InvalidInput.into()));
     };
@@ -139,7 +145,7 @@ fn spawn(order: &Order<'_>, out: &Captured) -> Result<Child, EngineError> {
         .env("PATH", host::DIRECTORIES.join(":"))
         .current_dir(order.scratch)
         .process_group(0)
-        .stdin(Stdio::null())
+        .stdin(input.map_or_else(Stdio::null, Stdio::from))
         .stdout(Captured::create(&out.stdout)?)
         .stderr(Captured::create(&out.stderr)?);
     let procs = order.cgroup_procs.map(open_for_joining).transpose()?;

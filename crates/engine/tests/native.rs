@@ -5,11 +5,11 @@ mod support;
 
 use device::Place;
 use diskproof_engine::native::NativeEngine;
-use diskproof_engine::{Engine, EngineError};
+use diskproof_engine::{Engine, EngineError, Job, Progress};
 use record::trial::EngineOutput;
 use record::workload::{Layout, Options, RateProcess, Rw, Workload};
 use serde_json::Value;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -95,6 +95,53 @@ fn counts_agree_with_each_other() {
     assert!(out.errors.is_empty() && unsaid && !out.shared_files, "{:?}", out.messages);
     assert!(raw["cost"]["cpu_ns_per_io"].as_f64().unwrap() > 0.0);
     assert!(out.cpu_user_share.is_some() && out.cpu_system_share.is_some());
+}
+
+#[test]
+fn latencies_over_time_are_those_of_the_raw_series() {
+    let bench = Bench::lent();
+    let out = run(&bench, &asked(native(Rw::Randread)), 5, 1.0).unwrap();
+    let course = out.series.as_ref().unwrap();
+    let latency = course.read_latency.as_ref().unwrap();
+    assert!(course.write_latency.is_none(), "nothing was written");
+    let together = latency.step_ns / course.step_ns;
+    assert_eq!((latency.step_ns % course.step_ns, latency.max_ns.len() as u64), (0, 10 / together));
+    let slowest = latency.max_ns.iter().flatten().max();
+    let longest = out.read.as_ref().unwrap().latency.bins_ns.keys().next_back();
+    assert!(slowest <= longest, "{slowest:?} {longest:?}");
+    if together == 1 {
+        assert_eq!(slowest, longest);
+        let points = raw(&out)["read_series"].as_array().unwrap().clone();
+        let p50 = points.iter().map(|p| p["p50_ns"].as_u64()).collect::<Vec<_>>();
+        assert_eq!(latency.p50_ns.iter().copied().filter(Option::is_some).collect::<Vec<_>>(), p50);
+    }
+}
+
+#[test]
+fn a_caller_that_follows_learns_what_the_load_completes_and_others_do_not() {
+    let bench = Bench::lent();
+    let w = asked(Options { rate_iops: Some(400), iodepth: 32, ..native(Rw::Randread) });
+    let told = RefCell::new(Vec::new());
+    let note = |progress: Option<Progress>| told.borrow_mut().extend(progress);
+    let job = Job { running: &note, ..bench.job(&w, 5, 1.5) };
+    engine().prepare(&job).unwrap();
+    let quiet = engine().run(&job).unwrap();
+    assert!(told.borrow().is_empty() && !quiet.input.contains("live"), "nobody asked");
+    let out = engine().run(&Job { follows: true, ..job }).unwrap();
+    let mut told = told.into_inner();
+    told.dedup();
+    assert!((1..=3).contains(&told.len()), "every half second at most: {told:?}");
+    let read = out.read.unwrap();
+    let mut since = out.window.start_ns;
+    for progress in &told {
+        assert_eq!(progress.from_ns, since);
+        assert!(progress.to_ns > since && (progress.to_ns - since).is_multiple_of(500_000_000));
+        assert_eq!(progress.bytes, progress.ios * 4096);
+        since = progress.to_ns;
+    }
+    let ios: u64 = told.iter().map(|progress| progress.ios).sum();
+    assert!(ios > 0 && ios <= read.ios, "{ios} of {}", read.ios);
+    assert!(since <= out.window.end_ns);
 }
 
 #[test]

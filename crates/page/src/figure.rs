@@ -67,7 +67,7 @@ impl Figure {
         html! {
             figure id=(self.name) {
                 figcaption { strong { (printable(&self.title)) } " " (printable(&self.sentence)) }
-                div class="scroll" tabindex="0" role="group" aria-label=(printable(&self.title)) {
+                div class="scroll" tabindex="0" role="group" aria-label="picture" {
                     (PreEscaped(self.svg.element(&self.title)))
                 }
                 (folded("The same numbers as a table", &self.numbers))
@@ -91,7 +91,7 @@ pub(crate) fn folded(summary: &str, numbers: &Numbers) -> Markup {
 }
 
 /// The columns whose texts the style sheet can align without a class of each entry.
-const STYLED: usize = 12;
+const STYLED: usize = 24;
 
 /// The table. Its rows and entries have no end tags, which HTML doesn't need: numbers are the largest part of a page.
 pub(crate) fn table(numbers: &Numbers) -> Markup {

@@ -257,16 +257,15 @@ fn sentence(panels: &Panels<'_>, judged: Option<(&str, &Metric)>, findings: bool
     } else {
         String::new()
     };
-    let marks =
-        if findings { " Letters above a panel are findings that the trial shows, listed below." } else { "" };
+    let marks = if findings { " Letters: findings that the trial shows, listed below." } else { "" };
     let few = if tracks::have_latencies(panels.rounds) {
-        format!(" A step in which fewer than {LEAST_FOR_P99} I/Os completed has no p99.")
+        format!(", and for p99 that fewer than {LEAST_FOR_P99} did")
     } else {
         String::new()
     };
     format!(
-        "Each panel is one trial of {} s; shaded: the ramp, which doesn't count.{band} Tracks are thinned: the lowest and the \
-         highest value of the steps in each {} s; a gap means that a counter is missing, or that no I/O completed.{few}{marks}{left_out}",
+        "Each panel is one trial of {} s; shaded: the ramp, which doesn't count.{band} Tracks show the lowest and the highest value of \
+         the steps in each {} s; a gap means that a counter is missing, or that no I/O completed{few}.{marks}{left_out}",
         plain((end * 100.0).round() / 100.0),
         plain((bin * 100.0).round() / 100.0)
     )

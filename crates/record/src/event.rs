@@ -122,6 +122,16 @@ pub enum Event {
         bytes_per_second: f64,
         /// Mean time that an I/O waited for them, in milliseconds; `None` when none completed.
         wait_ms: Option<f64>,
+        /// I/Os per second that the load itself completed, mean of the last half second or of one step of a long trial; `None`: unknown,
+        /// since the engine doesn't tell it while it runs, or the measured time has just begun.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        load_iops: Option<f64>,
+        /// 99th percentile of the latencies of these I/Os, in milliseconds; `None`: unknown, or there were fewer than 100.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        load_p99_ms: Option<f64>,
+        /// Bytes per second of these devices over those of the load, at most 1; `None`: unknown, or the load moved nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device_share: Option<f64>,
     },
     /// What the run has used of its budgets so far. It follows each trial.
     Spent {

@@ -9,7 +9,7 @@ use crate::persistent_stacks::{PersistentStacks, Up};
 use crate::protocol::TrialRequest;
 use crate::settle::{SettleError, settle};
 use crate::snapshot::{self, Before, residency};
-use engine::{EngineError, Job};
+use engine::{EngineError, Job, Progress};
 use observe::{Sampler, Unobservable};
 use record::copy::Extents;
 use record::plan::Cell;
@@ -155,7 +155,8 @@ fn measure(
         cancel: bench.cancel,
         started: &|_| {},
         progress: &|done| (bench.step)(Some(steps_cell), TrialStep::Prepare.name(), Some(done)),
-        running: &|| {},
+        running: &|_| {},
+        follows: false,
         scratch: &bench.scratch,
     };
     let (files, cache) = match up.files.take() {
@@ -192,12 +193,12 @@ fn measure(
     let began = meeting::reading();
     let output = steps.time(TrialStep::Measure, || {
         let started = |pid: u32| sampler.engine_pid(pid);
-        let running = || {
+        let running = |progress: Option<Progress>| {
             if let Some(live) = &live {
-                live.tell(&sampler, bench);
+                live.tell(&sampler, bench, progress);
             }
         };
-        engine.run(&Job { started: &started, running: &running, ..prepare })
+        engine.run(&Job { started: &started, running: &running, follows: live.is_some(), ..prepare })
     });
     let after_load = meeting::reading();
     record.evidence = sampler.stop();

@@ -280,7 +280,8 @@ fn load(
         cancel: around.cancel,
         started: &|_| {},
         progress: &|_| {},
-        running: &|| {},
+        running: &|_| {},
+        follows: false,
         scratch: &scratch,
     };
     let done = AtomicBool::new(false);

@@ -112,7 +112,7 @@ impl Engine for CorpusEngine {
             started: job.started,
             tick: &|pids| {
                 hold(&mut jobs.borrow_mut(), pids);
-                (job.running)();
+                (job.running)(None);
             },
         })?;
         outlive(jobs.into_inner());

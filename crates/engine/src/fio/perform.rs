@@ -70,7 +70,7 @@ impl Engine for FioEngine {
             patience: seconds(ready.patience_seconds),
             grace: GRACE,
             started: job.started,
-            tick: &|_| (job.running)(),
+            tick: &|_| (job.running)(None),
         })?;
         let mut reading = json::read(&ended.stdout);
         if let (Counting::Totals(_, phases), Some(report)) = (&ready.counting, &mut reading.report)

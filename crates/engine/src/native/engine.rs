@@ -2,6 +2,7 @@
 
 use super::jobs::{self, Member, files, members};
 use super::layout;
+use super::live;
 use super::proof::trial;
 use super::series::series;
 use super::subset;
@@ -67,6 +68,7 @@ impl Engine for NativeEngine {
     fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError> {
         let members = members(job)?;
         let mut task = check(job, &members)?;
+        task.live = job.follows;
         if task.verifies() {
             task.proof = trial::recall(job.scratch, job.seed).ok_or_else(|| EngineError::Refused {
                 workload: job.workload.name.clone(),
@@ -83,7 +85,9 @@ impl Engine for NativeEngine {
         std::fs::write(&path, &input).map_err(io)?;
         let argv: Vec<OsString> =
             self.worker.iter().cloned().chain([path.clone().into_os_string()]).collect();
-        let ended = process::run(&Order {
+        // Without this memory the caller isn't told anything, and the load is the same.
+        let memory = if job.follows { live::memory().ok() } else { None };
+        let order = Order {
             argv: argv.clone(),
             scratch: job.scratch,
             cgroup_procs: job.cgroup_procs,
@@ -92,8 +96,9 @@ impl Engine for NativeEngine {
             patience: patience(&task, &regions),
             grace: GRACE,
             started: job.started,
-            tick: &|_| (job.running)(),
-        })?;
+            tick: &|_| (job.running)(memory.as_ref().and_then(live::latest)),
+        };
+        let ended = process::run_with(&order, memory.as_ref())?;
         let mut output = conclude(self.probe()?, &task, &argv, input, ended)?;
         output.shared_files = jobs::share(&members);
         Ok(output)

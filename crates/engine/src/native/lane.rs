@@ -1,5 +1,6 @@
 //! The common parts of all lanes. A lane is a ring or a thread that issues I/O.
 
+use super::board::Board;
 use super::clock::Clock;
 use super::error::LaneError;
 use super::hang::Watch;
@@ -12,6 +13,7 @@ use record::workload::SyncMode;
 use rustix::fs::{Advice, OFlags};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
@@ -25,6 +27,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) say: Sender<String>,
     /// The system calls in which threads wait.
     pub(crate) watch: &'a Watch,
+    /// Receives what completes while the load runs, if somebody wants to know.
+    pub(crate) board: Option<Arc<Board>>,
 }
 
 impl Shared<'_> {

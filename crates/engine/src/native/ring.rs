@@ -128,7 +128,9 @@ impl Ring {
     ) -> Result<Finished, LaneError> {
         let (number, job) = job;
         let depth = job.iodepth.max(1);
-        let tally = Tally::new(start.span).with_durable_writes(job.sync != SyncMode::None);
+        let tally = Tally::new(start.span)
+            .with_durable_writes(job.sync != SyncMode::None)
+            .with_board(shared.board.clone());
         let meter = Meter::new(start.span, Helpers::OfTheProcess);
         self.buffers.lend();
         let (mut submitter, sq, cq) = self.ring.split();

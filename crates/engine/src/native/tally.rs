@@ -1,5 +1,6 @@
 //! The counts of one lane: completions inside the measured time exactly, by interval, with their latencies.
 
+use super::board::Board;
 use super::histogram::{Histogram, fold};
 use super::kind::{KINDS, Kind};
 use super::task::{ErrorSeen, Point, Side, Task};
@@ -7,6 +8,7 @@ use crate::errno;
 use record::latency::LatencyHistogram;
 use record::trial::FaultKind;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The measured time; CLOCK_MONOTONIC.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +73,8 @@ pub(crate) struct Tally {
     marks: Vec<Mark>,
     bins: Vec<(u16, u32)>,
     errors: Vec<ErrorSeen>,
+    /// Where reads and writes are told while the load runs.
+    board: Option<Arc<Board>>,
 }
 
 impl Tally {
@@ -88,7 +92,13 @@ impl Tally {
             marks,
             bins,
             errors: Vec::new(),
+            board: None,
         }
+    }
+
+    /// The same with a board for what completes while the load runs.
+    pub(crate) fn with_board(self, board: Option<Arc<Board>>) -> Self {
+        Self { board, ..self }
     }
 
     /// The same for a job with writes that are durable when they complete (O_SYNC, O_DSYNC), or not.
@@ -133,9 +143,19 @@ impl Tally {
         for (side, current) in self.current.iter_mut().enumerate() {
             let bins_from = self.bins.len();
             let bins = &mut self.bins;
+            let is_told = side == Kind::Read as usize || side == Kind::Write as usize;
+            let board = self.board.as_deref().filter(|_| is_told && self.interval.is_some());
             match self.interval {
-                Some(_) => current.histogram.drain(|bin, count| bins.push((bin, count))),
+                Some(_) => current.histogram.drain(|bin, count| {
+                    bins.push((bin, count));
+                    if let Some(board) = board {
+                        board.add(bin, count);
+                    }
+                }),
                 None => current.histogram.drain(|_, _| {}),
+            }
+            if let Some(board) = board {
+                board.moved(current.bytes);
             }
             if let Some(interval) = self.interval.filter(|_| self.bins.len() > bins_from) {
                 self.marks.push(Mark {

@@ -78,5 +78,6 @@ pub(crate) fn task(rw: Rw) -> Task {
         ramp_ns: 0,
         trial_ns: 1_000_000_000,
         asked_ns: 0,
+        live: false,
     }
 }

@@ -45,7 +45,9 @@ impl Thread<'_> {
     /// When a place can't be trimmed at all.
     pub(crate) fn run(&mut self, start: &Start) -> Result<Finished, TrimError> {
         let mut clock = start.clock.clone();
-        let mut tally = Tally::new(start.span).with_durable_writes(self.job.sync != SyncMode::None);
+        let mut tally = Tally::new(start.span)
+            .with_durable_writes(self.job.sync != SyncMode::None)
+            .with_board(self.shared.board.clone());
         let mut meter = Meter::new(start.span, Helpers::None);
         let watches = self.lock(|sources| sources.watches());
         let waiting = self.shared.watch.thread(self.number);

@@ -1,5 +1,6 @@
 //! The worker process: performs one task and reports the counts.
 
+use super::board::Board;
 use super::buffers::{BufferError, Buffers};
 use super::clock::{Clock, monotonic_ns};
 use super::content::Content;
@@ -7,6 +8,7 @@ use super::error::{LaneError, LoadError, NoRing, WorkerError};
 use super::hang::Watch;
 use super::kind::Kind;
 use super::lane::{Finished, Shared, Start, open};
+use super::live::Teller;
 use super::meter::{self, Helpers, Meter, Used};
 use super::proof::read_back;
 use super::ring::{Ring, probe};
@@ -21,10 +23,11 @@ use record::printable::chain;
 use record::trial::{Departure, Verified};
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -90,7 +93,8 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Loa
     let stop = AtomicBool::new(false);
     let (say, said) = channel();
     let hung = Watch::default();
-    let shared = Shared { task, stop: &stop, say, watch: &hung };
+    let board = task.live.then(|| Arc::new(Board::new()));
+    let shared = Shared { task, stop: &stop, say, watch: &hung, board: board.clone() };
     std::thread::scope(|scope| {
         let (ready, readiness) = channel();
         let mut starts = Vec::new();
@@ -111,7 +115,10 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Loa
         };
         let start = begin(task, clock);
         starts.iter().for_each(|gate| drop(gate.send(start.clone())));
-        watch((&said, &hung), &mut messages, err);
+        // The agent process gave us the memory for it as standard input.
+        let stdin = std::io::stdin();
+        let mut teller = board.as_deref().map(|board| Teller::new(board, &stdin, start.span));
+        watch((&said, &hung), &mut messages, err, &mut teller);
         let mut finished = join(handles)?;
         let verified = read_back(task, &mut finished, &mut |message| {
             let _ = writeln!(err, "{message}");
@@ -355,15 +362,25 @@ fn begin(task: &Task, mut clock: Clock) -> Start {
 }
 
 /// Passes on messages of the lanes and of hanging I/Os, until all have ended.
-fn watch((said, hung): (&Receiver<String>, &Watch), messages: &mut Vec<String>, err: &mut dyn Write) {
+fn watch<F: AsFd>(
+    (said, hung): (&Receiver<String>, &Watch),
+    messages: &mut Vec<String>,
+    err: &mut dyn Write,
+    teller: &mut Option<Teller<'_, F>>,
+) {
     // The agent process reads this if it has to give up on us; losing it loses nothing else.
     let mut tell = |message: String| {
         let _ = writeln!(err, "{message}");
         messages.push(message);
     };
     loop {
-        hung.hangs(monotonic_ns()).into_iter().for_each(&mut tell);
-        match said.recv_timeout(Duration::from_nanos(LOOK_NS)) {
+        let now_ns = monotonic_ns();
+        hung.hangs(now_ns).into_iter().for_each(&mut tell);
+        let idle_ns = teller.as_mut().map_or(u64::MAX, |teller| {
+            teller.tell(now_ns);
+            teller.idle_ns(now_ns)
+        });
+        match said.recv_timeout(Duration::from_nanos(LOOK_NS.min(idle_ns))) {
             Ok(message) => tell(message),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,

@@ -60,7 +60,8 @@ impl Bench {
             cancel: &self.cancel,
             started: &|_| {},
             progress: &|_| {},
-            running: &|| {},
+            running: &|_| {},
+            follows: false,
             scratch: &self.scratch,
         }
     }

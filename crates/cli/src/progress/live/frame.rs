@@ -9,11 +9,13 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use record::finding::Severity;
 use record::quantity::{Bytes, Seconds};
-use report::single;
+use report::{percent, single};
 use std::time::Instant;
 
 /// The smallest terminal that the view is made for: columns and rows.
 pub(super) const LEAST: (u16, u16) = (40, 12);
+/// The columns from which on lines have longer titles.
+const NARROW: usize = 60;
 /// The most lines of messages.
 const MOST_MESSAGES: usize = 8;
 /// The rows from which on several changes to undo have a line each, and how many of them.
@@ -96,9 +98,9 @@ fn head(state: &State, now: Instant, width: usize, is_high: bool) -> Vec<(String
     let mut lines = vec![
         (format!("{title}{:gap$}{trials}", ""), Paint::Strong),
         (state.tracker.doing(Some(width)), Paint::Active),
-        (cut(&load(state), width).into_owned(), Paint::Plain),
-        (fitting(&times(state, now), ", ", width), Paint::Plain),
     ];
+    lines.extend(load(state, width, is_high).into_iter().map(|text| (text, Paint::Plain)));
+    lines.push((fitting(&times(state, now), ", ", width), Paint::Plain));
     let budgets = budgets(state, now);
     if !budgets.is_empty() {
         lines.push((fitting(&budgets, "; ", width), Paint::Plain));
@@ -108,23 +110,50 @@ fn head(state: &State, now: Instant, width: usize, is_high: bool) -> Vec<(String
     lines
 }
 
-/// The load that runs now, or the last result of the current cell.
-fn load(state: &State) -> String {
-    let loads = state.loads();
-    if loads.len() > 1 {
-        let sum = |of: fn(&Load) -> f64| loads.iter().map(of).sum::<f64>();
-        let (iops, rate) =
-            (single(sum(|load| load.iops), "1/s"), single(sum(|load| load.bytes_per_second), "B/s"));
-        return format!("  at the devices of {} machines now: {iops}, {rate}", loads.len());
-    }
-    if let Some(load) = loads.first() {
-        let wait = load.wait_ms.map(|ms| format!(", {} per I/O", single(ms * 1e3, "us"))).unwrap_or_default();
-        let (iops, rate) = (single(load.iops, "1/s"), single(load.bytes_per_second, "B/s"));
-        return format!("  at the devices now: {iops}, {rate}{wait}");
-    }
+/// The load that runs now, or the last result of the current cell: two lines, or one where there is little room. Of loads on several
+/// machines, their sum.
+fn load(state: &State, width: usize, is_high: bool) -> Vec<String> {
+    let mut lines = match state.loads().as_slice() {
+        [] => vec![before(state)],
+        [load] if is_high => vec![own_load(load, width), at_devices(load)],
+        [load] if load.own_iops.is_some() => vec![own_load(load, width)],
+        [load] => vec![at_devices(load)],
+        several => vec![of_machines(several)],
+    };
+    // The lines below don't move when a load begins.
+    lines.resize(if is_high { 2 } else { 1 }, String::new());
+    lines.into_iter().map(|line| cut(&line, width).into_owned()).collect()
+}
+
+/// The last result of the current cell.
+fn before(state: &State) -> String {
     let cell = state.current.and_then(|place| state.cells.get(place));
     let last = cell.and_then(|cell| Some((cell, cell.trials.last()?)));
     last.map_or_else(String::new, |(cell, trial)| format!("  before: {}", cell.trial_in_words(trial)))
+}
+
+/// What the devices below the loads of several machines do now.
+fn of_machines(loads: &[Load]) -> String {
+    let sum = |of: fn(&Load) -> f64| loads.iter().map(of).sum::<f64>();
+    let (iops, rate) = (single(sum(|load| load.iops), "1/s"), single(sum(|load| load.bytes_per_second), "B/s"));
+    format!("  at the devices of {} machines now: {iops}, {rate}", loads.len())
+}
+
+/// What the load itself does now. What its engine doesn't tell is unknown.
+fn own_load(load: &Load, width: usize) -> String {
+    let unknown = || "-".to_owned();
+    let iops = load.own_iops.map_or_else(|| "- IOPS".to_owned(), |iops| single(iops, "1/s"));
+    let title = if width < NARROW { "  " } else { "  the load now: " };
+    let p99 = load.own_p99_ms.map_or_else(unknown, |ms| single(ms * 1e3, "us"));
+    let share = load.device_share.map_or_else(unknown, percent);
+    fitting(&[format!("{title}{iops}"), format!("p99 {p99}"), format!("device {share}")], ", ", width)
+}
+
+/// What the devices directly below the load do now.
+fn at_devices(load: &Load) -> String {
+    let wait = load.wait_ms.map(|ms| format!(", {} per I/O", single(ms * 1e3, "us"))).unwrap_or_default();
+    let (iops, rate) = (single(load.iops, "1/s"), single(load.bytes_per_second, "B/s"));
+    format!("  at the devices now: {iops}, {rate}{wait}")
 }
 
 fn times(state: &State, now: Instant) -> Vec<String> {

@@ -85,6 +85,11 @@ pub(super) struct Load {
     pub(super) iops: f64,
     pub(super) bytes_per_second: f64,
     pub(super) wait_ms: Option<f64>,
+    /// Of the load itself, as far as its engine tells: I/Os per second, the 99th percentile of their latencies, and the share of its bytes
+    /// that the devices moved.
+    pub(super) own_iops: Option<f64>,
+    pub(super) own_p99_ms: Option<f64>,
+    pub(super) device_share: Option<f64>,
 }
 
 /// What is spent of the budgets.
@@ -158,10 +163,24 @@ impl State {
                     cell.estimated(event);
                 }
             }
-            Event::LoadSampled { cell, iops, bytes_per_second, wait_ms } => {
-                let (iops, bytes_per_second, wait_ms) = (*iops, *bytes_per_second, *wait_ms);
+            Event::LoadSampled {
+                cell,
+                iops,
+                bytes_per_second,
+                wait_ms,
+                load_iops,
+                load_p99_ms,
+                device_share,
+            } => {
                 if let Some(running) = self.running_mut(cell) {
-                    running.load = Some(Load { iops, bytes_per_second, wait_ms });
+                    running.load = Some(Load {
+                        iops: *iops,
+                        bytes_per_second: *bytes_per_second,
+                        wait_ms: *wait_ms,
+                        own_iops: *load_iops,
+                        own_p99_ms: *load_p99_ms,
+                        device_share: *device_share,
+                    });
                 }
             }
             Event::Spent { seconds, written_bytes, cost } => {

@@ -81,11 +81,43 @@ fn a_recorded_run_is_shown_in_every_size() {
     };
     let (mut state, now) = replayed(&plan, fifth_load);
     let cell = state.plan.cells[state.current.unwrap()].id.clone();
-    let load = Event::LoadSampled { cell, iops: 12_345.0, bytes_per_second: 50.6e6, wait_ms: Some(0.31) };
+    let load = sampled(&cell, Some(12_290.0), Some(5.21), Some(0.98));
     state.take(&load, now);
     for size in SIZES {
         insta::assert_snapshot!(format!("{}x{}", size.0, size.1), frame(&mut state, now, size));
     }
+}
+
+/// A load of so many IOPS at the devices, with what its engine tells of itself.
+fn sampled(cell: &CellId, own: Option<f64>, p99_ms: Option<f64>, share: Option<f64>) -> Event {
+    Event::LoadSampled {
+        cell: cell.clone(),
+        iops: 12_345.0,
+        bytes_per_second: 50.6e6,
+        wait_ms: Some(0.31),
+        load_iops: own,
+        load_p99_ms: p99_ms,
+        device_share: share,
+    }
+}
+
+#[test]
+fn what_the_engine_does_not_tell_is_unknown() {
+    let plan = plan();
+    let (mut state, now) = replayed(&plan, |event| is_step(event, "measure"));
+    let cell = plan.cells[0].id.clone();
+    let mut lines = |event: &Event, size| {
+        state.take(event, now);
+        let text = frame(&mut state, now, size);
+        text.lines().skip(2).take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let wide = lines(&sampled(&cell, None, None, None), (80, 24));
+    assert_eq!(wide[0], "  the load now: - IOPS, p99 -, device -");
+    assert_eq!(wide[1], "  at the devices now: 12,300 IOPS, 50.6 MB/s, 310 us per I/O");
+    let narrow = lines(&sampled(&cell, None, None, None), (40, 12));
+    assert!(narrow[0].starts_with("  at the devices now: 12,300 IOPS"), "{narrow:?}");
+    let few = lines(&sampled(&cell, Some(80.0), None, Some(0.004)), (40, 12));
+    assert_eq!(few[0], "  80.0 IOPS, p99 -, device 0.4 %");
 }
 
 #[test]
@@ -198,6 +230,7 @@ fn a_blank_view_shows_one_sentence_while_a_load_runs() {
     let mut state = state(&plan, true, now);
     let cell = plan.cells[0].id.clone();
     let step = |step: &str| Event::Step { cell: Some(cell.clone()), step: step.to_owned(), done: None };
+    state.take(&Event::TrialStarted { cell: cell.clone(), round: 0, index: 0, tried: None }, now);
     state.take(&step("measure"), now);
     assert!(state.is_blank());
     let before = frame(&mut state, now, (80, 24));
