@@ -47,7 +47,7 @@ generate: ## write schema/, man/, completions/ and docs/cli.md anew
 	@scripts/setup.sh rust
 	@scripts/cargo.sh xtask generate
 
-docs: build ## make the output and pictures of README, tutorial and docs/why-numbers-lie.md anew, from real runs (as root or with sudo; 5 minutes)
+docs: build ## make the output and pictures of README, tutorial and docs/why-numbers-lie.md anew, from real runs (as root or with sudo; 8 minutes)
 	@scripts/setup.sh tools
 	@scripts/docs.sh
 

@@ -154,7 +154,7 @@ mod tests {
         let found = &view.contrasts[0];
         assert_eq!((found.ratio.as_ref().unwrap().n, found.relation), (1, Relation::NotApart));
         assert!(
-            found.text.ends_with("by one round; the rounds set no bound on the difference"),
+            found.text.ends_with("by one round, which sets no bound on the difference"),
             "{}",
             found.text
         );

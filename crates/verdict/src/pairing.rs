@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(text, "A and B can't be told apart at this budget; a difference above 1.5 % is excluded");
         let once = one(paired(&[(200.0, 100.0)]));
         assert_eq!((once.relation, once.excluded()), (Relation::NotApart, None));
-        assert!(once.text("A", "B", "").contains("by one round; the rounds set no bound on the difference"));
+        assert!(once.text("A", "B", "").contains("by one round, which sets no bound on the difference"));
         let never = one(paired(&[]));
         assert_eq!((never.relation, never.view()), (Relation::Nothing, None));
         let zero = one(paired(&[(0.0, 1.0), (1.0, 1.0)]));

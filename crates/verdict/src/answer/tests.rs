@@ -108,7 +108,7 @@ fn one_round_tells_nothing_apart_and_one_cell_has_no_answer() {
     let once = judged(&vec![cell("a", &[2000]), cell("b", &[100])]);
     assert_eq!(only(&once).tied.len(), 1);
     assert!(
-        only(&once).text.contains("by one round; the rounds set no bound on the difference"),
+        only(&once).text.contains("by one round, which sets no bound on the difference"),
         "{}",
         only(&once).text
     );
