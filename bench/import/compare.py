@@ -1,4 +1,5 @@
-"""1000 JSON files of fio: `diskproof import` beside the loader of fio-plot, in turns. Arguments: a scratch folder, the program."""
+"""1000 JSON files of fio: `diskproof import` beside the loader of fio-plot, in turns. Arguments: a scratch folder, the
+program, and if wanted an earlier build of it."""
 
 import json
 import os
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import time
 
-FILES, TURNS = 1000, 7
+FILES, TURNS = 1000, 11
 DEPTHS, JOBS, REPEATS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512], 10
 
 # What bench-fio's users call: find the files, read them, make rows of them.
@@ -53,30 +54,45 @@ def timed(command, **more):
     return time.perf_counter() - begin, out
 
 
+def imported(program, folder, scratch, name):
+    """The seconds of an import into a new store."""
+    store = {**os.environ, "DISKPROOF_STORE": os.path.join(scratch, f"{name}.db"), "HOME": scratch}
+    seconds, out = timed([program, "import", folder], env=store)
+    assert f"{FILES} trials of {len(DEPTHS) * len(JOBS)} cells" in out, out
+    return seconds
+
+
+def ratio(what, a, b):
+    ratios = sorted(one / other for one, other in zip(a, b))
+    print(f"{what:<42} {statistics.median(ratios):5.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
+
+
 def main():
     scratch, program = sys.argv[1], os.path.abspath(sys.argv[2])
+    earlier = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
     folder = make(scratch)
     assert len(os.listdir(folder)) == FILES
-    theirs, inside, ours = [], [], []
+    theirs, inside, ours, before = [], [], [], []
     for turn in range(TURNS):
         seconds, out = timed([sys.executable, "-c", LOADER, folder])
         rows, loading = out.split()
         assert int(rows) == FILES, out
         theirs.append(seconds)
         inside.append(float(loading))
-        store = {**os.environ, "DISKPROOF_STORE": os.path.join(scratch, f"{turn}.db"), "HOME": scratch}
-        seconds, out = timed([program, "import", folder], env=store)
-        assert f"{FILES} trials of {len(DEPTHS) * len(JOBS)} cells" in out, out
-        ours.append(seconds)
+        ours.append(imported(program, folder, scratch, turn))
+        if earlier:
+            before.append(imported(earlier, folder, scratch, f"before-{turn}"))
     size = sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)) / FILES / 1000
     median = statistics.median
     print(f"{FILES} files of {size:.1f} kB, {TURNS} turns, medians")
-    print(f"fio-plot, whole process        {median(theirs):7.3f} s")
-    print(f"fio-plot, loading alone        {median(inside):7.3f} s")
-    print(f"diskproof import, whole, kept  {median(ours):7.3f} s")
-    ratios = sorted(a / b for a, b in zip(theirs, ours))
-    alone = sorted(a / b for a, b in zip(inside, ours))
-    print(f"ratio of whole processes {median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f}), of loading alone {median(alone):.1f} ({alone[0]:.1f} to {alone[-1]:.1f})")
+    print(f"{'fio-plot, whole process':<42} {median(theirs):.3f} s")
+    print(f"{'fio-plot, loading alone':<42} {median(inside):.3f} s")
+    print(f"{'diskproof import, whole process, stored':<42} {median(ours):.3f} s")
+    if earlier:
+        print(f"{'the same, earlier build':<42} {median(before):.3f} s")
+        ratio("earlier build / this one", before, ours)
+    ratio("fio-plot, whole process / diskproof", theirs, ours)
+    ratio("fio-plot, loading alone / diskproof", inside, ours)
 
 
 main()

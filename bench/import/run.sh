@@ -1,6 +1,7 @@
 #!/bin/sh
 # `diskproof import` beside the loader of fio-plot (PyPI), on 1000 JSON files of fio. No root. About 60 MB in $TMPDIR, a minute; needs fio,
-# python3 with venv, and the network for pip. Give a Python with fio-plot in it as PYTHON to leave pip out.
+# python3 with venv, and the network for pip. Give a Python with fio-plot in it as PYTHON to leave pip out, and another build of diskproof as
+# BEFORE to measure it in the same turns.
 set -eu
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d "${TMPDIR:-/tmp}/diskproof-bench-XXXXXX")
@@ -10,8 +11,6 @@ if [ -z "${PYTHON:-}" ]; then
     "$work/venv/bin/pip" install --quiet fio-plot==1.1.21
     PYTHON=$work/venv/bin/python
 fi
-profile=${PROFILE:-release}
-cargo build --quiet --locked --profile "$profile" -p diskproof
-target=${CARGO_TARGET_DIR:-target}
-if [ "$profile" = dev ]; then profile=debug; fi
-exec "$PYTHON" bench/import/compare.py "$work" "$target/$profile/diskproof"
+cargo build --quiet --locked --release -p diskproof
+binary=$(find "${CARGO_TARGET_DIR:-target}" -path '*/release/diskproof' -type f | head -n 1)
+"$PYTHON" bench/import/compare.py "$work" "$binary" ${BEFORE:+"$BEFORE"}

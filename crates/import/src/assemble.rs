@@ -166,7 +166,7 @@ mod tests {
         let found = files.iter().map(|(folder, name, text)| {
             let folders = folder.split('/').filter(|f| !f.is_empty()).map(str::to_owned).collect();
             let path = format!("{folder}/{name}");
-            read(&Source { path, folders, text: text.clone(), modified_unix_ms: 0 }).unwrap()
+            read(Source { path, folders, text: text.clone(), modified_unix_ms: 0 }).unwrap()
         });
         let found = found.collect();
         assemble(

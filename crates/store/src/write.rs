@@ -16,6 +16,8 @@ use serde::de::DeserializeOwned;
 use std::sync::mpsc::channel;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The number of packed trials that are handed over at once: to wake a thread for each takes longer than to store one.
+const HANDED_OVER: usize = 32;
 /// SQLITE_CONSTRAINT_UNIQUE.
 const NOT_UNIQUE: i32 = 2067;
 
@@ -225,13 +227,20 @@ fn packed(
             }
             let (sender, receiver) = channel();
             let pack = move || {
-                // Without a receiver the import has failed.
-                let _ = part.into_iter().try_for_each(|trial| sender.send(Packed::of(run, trial)));
+                let mut part = part.into_iter();
+                loop {
+                    let some: Vec<_> =
+                        part.by_ref().take(HANDED_OVER).map(|trial| Packed::of(run, trial)).collect();
+                    // Without a receiver the import has failed.
+                    if some.is_empty() || sender.send(some).is_err() {
+                        break;
+                    }
+                }
             };
             parts.push((scope.spawn(pack), receiver));
         }
         for (thread, receiver) in parts {
-            receiver.iter().try_for_each(&mut each)?;
+            receiver.iter().flatten().try_for_each(&mut each)?;
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
         Ok(())

@@ -31,14 +31,9 @@ pub(crate) fn read(source: &Source) -> Result<Found, ReadError> {
         return Err(ReadError::CutOff);
     }
     let report = reading.report.ok_or(ReadError::NoDocument)?;
-    let mut trials: Vec<Measured> =
+    let trials: Vec<Measured> =
         groups(&report).iter().filter_map(|jobs| trial(source, &report, &reading.messages, jobs)).collect();
-    // the text is kept once
-    match trials.first_mut() {
-        Some(first) => first.output.raw.clone_from(&source.text),
-        None => return Err(ReadError::NothingDone),
-    }
-    Ok(Found::Trials(trials))
+    if trials.is_empty() { Err(ReadError::NothingDone) } else { Ok(Found::Trials(trials)) }
 }
 
 /// The jobs that ran at the same time, in the order of the document.
@@ -301,7 +296,6 @@ mod tests {
         assert!((trial.output.cpu_user_share.unwrap() - 0.4).abs() < 1e-9, "the mean of four processes");
         assert!(trial.output.shared_files && trial.output.input.contains("bs=4k"));
         assert_eq!((trial.options["rw"].as_str(), trial.options["numjobs"].as_str()), ("randread", "4"));
-        assert!(trial.output.raw.contains("fio: hello"), "the text is kept as it is");
     }
 
     #[test]

@@ -405,7 +405,7 @@ mod tests {
                 r#"{{ "fio version" : "{version}", "jobs" : [ {{ "jobname" : "j", "read" : {{ "iops" : 5, "total_ios" : 5 }} }} ] }}"#
             );
             let source = Source { path: format!("{folder}/j.json"), text, ..Source::default() };
-            match crate::format::read(&source) {
+            match crate::format::read(source) {
                 Ok(Found::Trials(trials)) => trials,
                 other => panic!("{other:?}"),
             }

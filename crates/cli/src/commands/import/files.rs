@@ -161,7 +161,7 @@ fn read(file: &Candidate) -> Result<Found, Unread> {
         text: String::from_utf8(bytes)
             .unwrap_or_else(|damaged| String::from_utf8_lossy(damaged.as_bytes()).into_owned()),
     };
-    import::read(&source).map_err(|why| {
+    import::read(source).map_err(|why| {
         let is_other =
             why.is_no_result() && !file.is_named && !RESULTS.contains(&ending(&file.path).as_str());
         Unread { is_other, ..failed(why.to_string()) }
