@@ -1,6 +1,7 @@
 //! The command line: its commands and flags. `commands` carries them out.
 
 mod calibrate;
+mod experiment;
 mod gate;
 mod guests;
 mod import;
@@ -11,6 +12,7 @@ mod money;
 mod report;
 
 pub(crate) use calibrate::{Calibrate, Load};
+pub(crate) use experiment::Experiment;
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use guests::{
     GuestPatterns, Guests, GuestsBuild, GuestsCreate, GuestsDestroy, GuestsList, GuestsMigrate, GuestsShell,
@@ -353,26 +355,6 @@ pub(crate) enum Kind {
     Directory,
     /// Real disks that you have claimed (needs root, overwrites them)
     Disks,
-}
-
-/// An experiment file and the values of its parameters.
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Experiment {
-    /// The experiment file; with --on a fio job file
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) file: PathBuf,
-    /// Where a fio job file runs: an existing directory, or a claimed disk by its name
-    #[arg(long, value_name = "DIR|DISK", value_hint = ValueHint::DirPath)]
-    pub(crate) on: Option<String>,
-    /// Room for all files of a job file that leaves their size to the device, e.g. 8g
-    #[arg(long, value_name = "SIZE", requires = "on")]
-    pub(crate) size: Option<String>,
-    /// Set a parameter of the experiment, or a ${NAME} of the job file; repeatable
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Seed of every random choice; default: the file's, else one from the clock
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
 }
 
 #[derive(Debug, clap::Args)]

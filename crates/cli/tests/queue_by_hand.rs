@@ -53,7 +53,7 @@ impl Scene {
     }
 
     fn made(&self) -> String {
-        let dir = format!("dir={}", self.path().join("data").display());
+        let dir = format!("dir={}", self.path().join("data").to_str().unwrap());
         let (code, blocks, said) = self.run(&["job", "make", "my.yaml", "--set", &dir], "");
         assert!(code == 0 && said.contains(": 2 blocks to be measured"), "{said}");
         blocks
@@ -97,7 +97,7 @@ fn a_run_is_cut_measured_block_by_block_and_collected_once() {
 #[test]
 fn the_result_is_that_of_a_run_with_the_same_seed() {
     let scene = Scene::new();
-    let dir = format!("dir={}", scene.path().join("data").display());
+    let dir = format!("dir={}", scene.path().join("data").to_str().unwrap());
     let one = ["job", "make", "my.yaml", "--set", &dir, "--seed", "7", "--blocks", "1"];
     let (_, block, _) = scene.run(&one, "");
     let (_, out, _) = scene.run(&["job", "run", "--results", "-"], &block);

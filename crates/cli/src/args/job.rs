@@ -1,6 +1,6 @@
 //! The commands and flags of `diskproof job`.
 
-use super::Experiment;
+use super::experiment::Experiment;
 use clap::{Args, Subcommand, ValueHint};
 use std::path::PathBuf;
 

@@ -391,8 +391,8 @@ mod tests {
         let script = format!(
             r#"read a; echo '{{"answer":"accepted"}}'; read b; echo "$b" >> {seen}
                [ -e {broke} ] || {{ touch {broke}; exit 1; }}; echo '{{"answer":"kept"}}'"#,
-            seen = seen.display(),
-            broke = broke.display()
+            seen = seen.to_str().unwrap(),
+            broke = broke.to_str().unwrap()
         );
         let mut remote = remote(&script);
         remote.begin(&begin()).unwrap();
