@@ -55,6 +55,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judg
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any diskproof command on another machine, which needs only sshd'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "machines" -d 'Ask, command and wake many machines at once, which need only sshd'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "job" -d 'Cut a run into blocks for a queue (Gearman, Slurm), and do such blocks'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: whether it is free, and why not'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and that diskproof may overwrite it'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Remove the claim of a disk'
@@ -367,7 +368,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "put" -d 'Copy a file to machines; a copy that broke off goes on where it was'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "tunnel" -d 'Forward ports of this machine through a machine, until Ctrl-C; it connects again by itself'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "mount" -d 'Mount a folder of a machine here by sshfs'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "watch" -d 'Look at machines regularly, and run a program when one dies, comes back, or has a run that hangs'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "watch" -d 'Look at machines regularly, and run a program when one dies, comes back, or has a run that hangs or nears its deadline'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l fanout -d 'Most machines at once' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -519,6 +520,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l alert -d 'The program that gets the alerts; default: they are printed only' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l misses -d 'How many times in succession a machine must be missed before that is an alert' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l stalled -d 'How long a run may change nothing on a machine before that is an alert' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l deadline -d 'How long before a run\'s time budget is spent there is an alert, if the run isn\'t done by then' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l known -d 'The file that keeps what is known; default: watch.json in the folder of --state' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l fanout -d 'Most machines at once' -r
@@ -532,6 +534,99 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l once -d 'Look once'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "make" -d 'Cut a run into blocks and print them, one a line'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "run" -d 'Do one block on this machine, and deliver each trial as it ends'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "submit" -d 'Give the blocks of an experiment, or those that a run lacks, to a queue'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "work" -d 'Take blocks from a Gearman server and do them, one after the other'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "receive" -d 'Store results that come on standard input; the machines that measure start it by ssh'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "collect" -d 'Store results from files that `job run --results` wrote'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l blocks -d 'The number of blocks, which is the number of rounds; default: the experiment\'s `rounds`' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l to -d 'This machine as those that measure reach it by ssh: results go to the store here; default: those that measure say where' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -s o -l output -d 'Where to write the blocks; default: standard output' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l nth -d 'The line with the block, from 0; default: the only one' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l results -d 'The folder that gets a file of results, or `-` for standard output; default: to the submitter, as the block says' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l blocks -d 'The number of blocks, which is the number of rounds; default: the experiment\'s `rounds`' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l to -d 'This machine as those that measure reach it by ssh: results go to the store here; default: those that measure say where' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l gearman -d 'A Gearman server' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l program -d 'Path of diskproof on the machines that measure; default: its path here' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l results -d 'With --slurm and --kubernetes: the folder that gets the results, as the machines that measure see it' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l slurm -d 'The Slurm cluster of this machine'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l kubernetes -d 'Print a manifest for Kubernetes to start from. Untested'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l dry-run -d 'With --slurm: print the job\'s script and submit nothing; with --gearman: print the blocks'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l gearman -d 'The Gearman server' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l results -d 'The folder that gets files of results; default: to the submitter, as the blocks say' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l until-empty -d 'End when no block is left, instead of waiting for more'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

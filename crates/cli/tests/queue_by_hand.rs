@@ -15,7 +15,7 @@ stacks: { directory: { on: lent } }
 workloads:
   read: { rw: randread, bs: 4k, size: 1m, rate_iops: 100, engine: native, direct: 0 }
   write: { rw: randwrite, bs: 4k, size: 1m, rate_iops: 100, engine: native, direct: 0 }
-measure: { trial: 300ms, ramp: 0s, rounds: rounds }
+measure: { trial: 500ms, ramp: 0s, rounds: rounds }
 ";
 
 struct Scene {

@@ -4,8 +4,8 @@
 
 mod cleanup;
 mod exclusive;
-mod libvirt;
 mod kernel_mate;
+mod libvirt;
 mod loop_device;
 mod machine_state;
 mod ownership;
@@ -15,8 +15,8 @@ mod tool;
 
 pub use cleanup::cleanup;
 pub use exclusive::{Exclusive, exclusive, is_root, keep_wreck};
-pub use libvirt::LibvirtMachines;
 pub use kernel_mate::KernelMate;
+pub use libvirt::LibvirtMachines;
 pub use loop_device::LoopDevice;
 pub use machine_state::{MachineState, Watch};
 pub use program::{program, state_dir, stripped};

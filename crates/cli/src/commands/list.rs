@@ -22,8 +22,10 @@ pub(crate) fn list(args: &List, settings: &Settings) -> Result<Exit, Failure> {
     }
     let known = runs.len();
     // one that is under way, or was killed and may have left something, is of interest before its first trial is done
-    let matters =
-        |run: &RunSummary| run.trials_done > run.trials_failed || matches!(run.stopped, Stopped::Unfinished | Stopped::Queued { .. });
+    let matters = |run: &RunSummary| {
+        run.trials_done > run.trials_failed
+            || matches!(run.stopped, Stopped::Unfinished | Stopped::Queued { .. })
+    };
     runs.retain(|run| args.all || matters(run));
     let left_out = known - runs.len();
     runs.reverse(); // the store gives the latest first; ids of one second are in no order

@@ -12,8 +12,9 @@ fn made(plan: &Plan, first: u32) -> (Vec<TrialId>, Stopped) {
     let mut ledger = Ledger::new(plan, &Earlier::before_round(first));
     let mut all = Vec::new();
     loop {
-        match ledger.next(0.0) {
+        match ledger.next(0.0, &|_| true) {
             Next::Tell(_) => {}
+            Next::Wait => panic!("nothing is under way"),
             Next::Ended(stopped) => return (all, stopped),
             Next::Trial { cell, round, .. } => {
                 let id = TrialId { cell: cell.id.clone(), round };
