@@ -23,7 +23,7 @@ for p in /var/lib/libvirt /etc/libvirt /var/log/libvirt /var/cache/libvirt /var/
     mount --bind "$0$p" "$p"
 done
 mount -t tmpfs none /run
-mkdir /run/libvirt /run/sshd
+mkdir /run/libvirt /run/lock /run/sshd
 printf '%s\n' 'user = "root"' 'group = "root"' 'security_driver = "none"' 'cgroup_controllers = []' 'namespaces = []' >/etc/libvirt/qemu.conf
 printf '%s\n' 'auth_unix_rw = "none"' 'auth_unix_ro = "none"' "host_uuid = \"$1\"" 'log_outputs = "3:file:/var/log/libvirt/libvirtd.log"' >/etc/libvirt/libvirtd.conf
 ip link set lo up

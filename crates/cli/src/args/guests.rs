@@ -147,6 +147,9 @@ pub(crate) struct GuestsBuild {
     /// Start it whenever its machine starts
     #[arg(long)]
     pub(crate) autostart: bool,
+    /// Have QEMU emulate its processors, also where there is KVM: about ten times as slow
+    #[arg(long)]
+    pub(crate) emulate: bool,
     /// How long to wait for ssh
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = spec::seconds)]
     pub(crate) wait: f64,
@@ -163,6 +166,9 @@ pub(crate) struct GuestsCreate {
     /// The machine that it runs on
     #[arg(long, value_name = "MACHINE", default_value = fleet::LOCAL)]
     pub(crate) on: String,
+    /// Have QEMU emulate its processors, also where there is KVM: about ten times as slow
+    #[arg(long)]
+    pub(crate) emulate: bool,
     /// How long to wait for ssh
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = spec::seconds)]
     pub(crate) wait: f64,

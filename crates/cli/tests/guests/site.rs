@@ -40,7 +40,9 @@ impl Site {
     /// Runs a command that must end well; returns its output.
     pub(crate) fn well(&self, args: &[&str]) -> String {
         let output = self.run(args);
-        assert!(output.status.success(), "{args:?}: {}{}", stdout(&output), stderr(&output));
+        // What a failed test shows, and what docs/how-to/guests.md shows.
+        eprintln!("$ diskproof {}\n{}{}", args.join(" "), stderr(&output), stdout(&output));
+        assert!(output.status.success(), "{args:?}");
         stdout(&output)
     }
 

@@ -196,6 +196,10 @@ impl Making<'_> {
             ways.extend([Cpu::KvmWithoutFlaws, Cpu::Kvm]);
         }
         let mut why = "libvirt has no KVM there".to_owned();
+        if self.wanted.emulated {
+            ways.truncate(1);
+            "as asked".clone_into(&mut why);
+        }
         while let Some(cpu) = ways.pop() {
             if cpu == Cpu::Emulated {
                 tell(&format!("QEMU emulates the processors, which takes about ten times as long: {why}"));
@@ -329,6 +333,7 @@ fn wait_for_address(
         if let Some(address) = address(at, &wanted.name, note.address.as_deref())? {
             return Ok(address);
         }
+        crashed(at, &wanted.name)?;
         if Instant::now() > deadline {
             let (machine, guest) = (at.name().to_owned(), wanted.name.clone());
             return Err(GuestError::NoAddress { machine, guest, seconds: wait.as_secs() });
@@ -360,6 +365,7 @@ fn wait_for_ssh(
             }
             Try::Silent(said) => said,
         };
+        crashed(at, &wanted.name)?;
         if Instant::now() > deadline {
             return Err(GuestError::NoSsh {
                 machine: at.name().to_owned(),
@@ -371,6 +377,18 @@ fn wait_for_ssh(
         }
         std::thread::sleep(LOOK);
     }
+}
+
+/// Tells if a guest's processors have stopped by a fault: a KVM in a guest may start one and then fail.
+fn crashed(at: &At, guest: &str) -> Result<(), GuestError> {
+    let said = at.virsh("look at the guest", &["domstate", "--domain", guest, "--reason"])?;
+    let said = said.trim();
+    if said.starts_with("crashed") || said.starts_with("paused") {
+        let (machine, guest) = (at.name().to_owned(), guest.to_owned());
+        let said = record::printable::one_line(said);
+        return Err(GuestError::Crashed { machine, guest, said });
+    }
+    Ok(())
 }
 
 /// Waits for the first boot's script, and tells if it failed.

@@ -107,6 +107,19 @@ pub enum GuestError {
         /// ssh's last words.
         said: String,
     },
+    /// Its processors stopped.
+    #[error(
+        "{machine}:{guest} started and stopped by itself ({said}); if KVM is the reason (/var/log/libvirt/qemu/{guest}.log there), destroy it, \
+         and build it with --emulate"
+    )]
+    Crashed {
+        /// The machine.
+        machine: String,
+        /// The guest.
+        guest: String,
+        /// What libvirt says.
+        said: String,
+    },
     /// The first boot's script failed.
     #[error(
         "{machine}:{guest} is up, but its first boot failed ({said}); see /var/log/cloud-init-output.log there"

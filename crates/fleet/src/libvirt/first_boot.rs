@@ -38,6 +38,8 @@ fn user_data(wanted: &NewGuest, key: &HostKey) -> Value {
         "preserve_hostname": false,
         "disable_root": false,
         "ssh_pwauth": false,
+        // The image's own; cloud-init's choice may be one that the image doesn't have.
+        "locale": false,
         "users": [{ "name": "root", "ssh_authorized_keys": wanted.keys }],
         "ssh_deletekeys": true,
         "ssh_genkeytypes": [],

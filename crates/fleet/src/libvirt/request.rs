@@ -31,6 +31,8 @@ pub struct NewGuest {
     pub autostart: bool,
     /// Whether its disk is a copy of the image, and not a layer over it.
     pub full_copy: bool,
+    /// Whether QEMU emulates its processors also where there is KVM.
+    pub emulated: bool,
 }
 
 /// A disk to be made.

@@ -125,6 +125,7 @@ fn guest(fields: &mut Fields) -> Option<NewGuest> {
         first_boot,
         autostart,
         full_copy: false,
+        emulated: false,
     })
 }
 

@@ -166,6 +166,7 @@ mod tests {
             first_boot: None,
             autostart: false,
             full_copy: false,
+            emulated: false,
         };
         let disk =
             |path: &str, bus, read_only| DiskFile { path: path.to_owned(), format: "raw", bus, read_only };

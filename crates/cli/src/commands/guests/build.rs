@@ -37,6 +37,7 @@ pub(super) fn build(args: &GuestsBuild, from: &From, settings: &Settings) -> Res
         first_boot: args.first_boot.as_deref().map(text).transpose()?,
         autostart: args.autostart,
         full_copy: args.full_copy,
+        emulated: args.emulate,
     };
     make(&open(&machine, settings)?, &wanted, args.wait, args.json)
 }

@@ -6,14 +6,15 @@ use crate::commands::hosts::{one, open};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
-use fleet::libvirt::Description;
+use fleet::libvirt::{Description, NewGuest};
 use record::printable::Shown as _;
 use std::path::Path;
 
 pub(super) fn create(args: &GuestsCreate, from: &From, settings: &Settings) -> Result<Exit, Failure> {
     let description = read(&args.file)?;
     let machine = one(&args.on, from, settings)?;
-    make(&open(&machine, settings)?, &description.guest, args.wait, args.json)
+    let wanted = NewGuest { emulated: args.emulate, ..description.guest };
+    make(&open(&machine, settings)?, &wanted, args.wait, args.json)
 }
 
 pub(super) fn validate(args: &GuestsValidate) -> Result<Exit, Failure> {
