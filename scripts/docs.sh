@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes outputs and pictures of the documents from real runs, on emulated volumes of this machine: as root or with sudo, about six
-# minutes. It writes between <!-- made: NAME --> and <!-- end --> and into docs/pictures.
+# Makes outputs and pictures of the documents from real runs, on emulated volumes of this machine: as root or with sudo, about eight
+# minutes; the burst credit of why-numbers-lie needs a lab guest. It writes between <!-- made: NAME --> and <!-- end --> and into docs/pictures.
 #   readme | tutorial | lies    only these
 # DISKPROOF: another binary than the release build. The README's experiment is not run again: its answer is that of the stored run
 # tests/page/demo.db, judged by this version.
@@ -69,8 +69,13 @@ put() {
 # It reads all of its input: a program before it that can't write any more would count as failed.
 part() { awk -v from="$1" -v to="$2" 'begun && $0 ~ to { over = 1 } $0 ~ from { begun = 1 } begun && !over'; }
 
-# The first block of a language in a document: what the document shows is what is run.
-block() { awk -v fence="\`\`\`$2" '$0 == fence { on = 1; next } on && /^```/ { exit } on' "$1"; }
+# The block of a language in a document that holds the line $3, or the first one: what the document shows is what is run.
+block() {
+    awk -v fence="\`\`\`$2" -v line="${3:-}" '
+        $0 == fence { on = 1; text = ""; found = line == ""; next }
+        on && /^```/ { if (found) { printf "%s", text; exit } on = 0 }
+        on { text = text $0 "\n"; found = found || $0 == line }' "$1"
+}
 
 # When, with what and where the figures were made. $1: a run
 made_by() {
@@ -146,7 +151,7 @@ said_of() {
 # A load beside another program that writes to the same disk.
 beside() {
     local page=docs/why-numbers-lie.md alone
-    block $page yaml >"$home/neighbour.yaml"
+    block $page yaml "experiment: neighbour" >"$home/neighbour.yaml"
     diskproof --quiet run "$home/neighbour.yaml" >/dev/null
     alone=$(row neighbour@last)
     while :; do dd if=/dev/zero of="$home/backup" bs=1M count=512 oflag=direct conv=notrunc 2>/dev/null || exit 0; done &
@@ -158,6 +163,17 @@ beside() {
     { echo "without the backup: $alone"; echo "beside the backup:  $(row neighbour@last)"; echo; said_of neighbour@last ''; } | put $page neighbour ''
 }
 
+# A disk with a burst credit, in a lab guest: a short trial and a long one, each on a new disk. The guest's image is this machine's own, so it
+# is built only once.
+burst() {
+    local page=docs/why-numbers-lie.md short DISKPROOF_STATE=/var/lib/diskproof
+    block $page yaml "experiment: burst" >"$home/burst.yaml"
+    diskproof --quiet run "$home/burst.yaml" >/dev/null
+    short=$(row burst@last)
+    diskproof --quiet run "$home/burst.yaml" --set length=30s >/dev/null
+    { echo "trials of 3 s:  $short"; echo "trials of 30 s: $(row burst@last)"; echo; said_of burst@last ''; } | put $page burst ''
+}
+
 # The figures of a run with one cell.
 row() { diskproof show "$1" | awk '/^──/ && !found { getline; print; found = 1 }' | sed 's/^ *//; s/  */ /g'; }
 
@@ -167,6 +183,7 @@ lies() {
     part '^workload' '^(Answer|What to know)' <"$work/lies" | put $page table ''
     for name in cache hole compressor; do said_of why-numbers-lie@last "$name" | put $page "$name" ''; done
     made_by why-numbers-lie@last | put $page made-by text
+    burst
     beside
 }
 
