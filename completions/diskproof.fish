@@ -56,6 +56,8 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put b
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any diskproof command on another machine, which needs only sshd'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "machines" -d 'Ask, command and wake many machines at once, which need only sshd'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "job" -d 'Cut a run into blocks for a queue (Gearman, Slurm), and do such blocks'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "guests" -d 'Make, list, start, stop, move and remove guests of libvirt on this and other machines'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "images" -d 'Keep images for guests on this and other machines'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: whether it is free, and why not'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "claim" -d 'Declare that a disk is yours and that diskproof may overwrite it'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "unclaim" -d 'Remove the claim of a disk'
@@ -627,6 +629,277 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "list" -d 'List guests: state, processors, memory'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "build" -d 'Make a guest from an image, start it, and wait until it answers ssh'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "create" -d 'Make a guest from a JSON description in the shape of SmartOS\'s vmadm'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "validate" -d 'Check such a description without making anything'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "start" -d 'Start guests'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "stop" -d 'Ask guests to stop, and wait until they are off'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "reboot" -d 'Have guests reboot; doesn\'t wait for them'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "destroy" -d 'Remove guests that diskproof made, with their disks'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "migrate" -d 'Move running guests to another machine while they run'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "console" -d 'Connect to a guest\'s serial console; ^] ends it'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "viewer" -d 'Print the URI of a guest\'s screen, and open it with remote-viewer, if that is here'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "shell" -d 'Open a shell in a guest that diskproof made, or run a command there'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "ssh-config" -d 'Print lines for ~/.ssh/config that make guests machines like any other'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l json -d 'Print one line of JSON per guest (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l on -d 'The machine that it runs on' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l image -d 'The image: a name, the beginning of a digest, or a UUID' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l size -d 'Size of its disk; default: that of the image' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l memory -d 'Memory in MiB' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l vcpus -d 'Virtual processors' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l key -d 'A public key that gets in as root; repeatable. Default: your own keys in ~/.ssh' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l first-boot -d 'A script that runs once, as root, at the end of the first boot' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l network -d 'A network of libvirt, or bridge:NAME' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l wait -d 'How long to wait for ssh' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l full-copy -d 'Copy the image, instead of a disk that is a layer over it'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l autostart -d 'Start it whenever its machine starts'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l emulate -d 'Have QEMU emulate its processors, also where there is KVM: about ten times as slow'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l json -d 'Print one line of JSON when it is done (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -s f -l file -d 'The description' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l on -d 'The machine that it runs on' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l wait -d 'How long to wait for ssh' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l emulate -d 'Have QEMU emulate its processors, also where there is KVM: about ten times as slow'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -l json -d 'Print one line of JSON when it is done (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -s f -l file -d 'The description' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from validate" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from start" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l timeout -d 'How long to wait' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -l force -d 'Switch them off at once; what they haven\'t written is lost'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from stop" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from reboot" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -s y -l yes -d 'Don\'t ask'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from destroy" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from migrate" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from console" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -l print -d 'Print the URI, and don\'t open it'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from viewer" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from shell" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "avail" -d 'List what `build` can make. Connects to none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "import" -d 'Take an image from a file, a directory or a URL'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "list" -d 'List the images of machines'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "build" -d 'Make an image of Debian from its packages on this machine, and take it to machines'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "remove" -d 'Remove images that no guest needs'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l json -d 'Print one line of JSON per image'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l on -d 'Which machines; default: all of the list, or this one' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l name -d 'Its name; default: the file\'s' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l sha256 -d 'The SHA-256 that its disk must have' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l on -d 'Which machines; default: all of the list, or this one' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l json -d 'Print one line of JSON per image'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l on -d 'Which machines; default: all of the list, or this one' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l mirror -d 'The mirror of the packages; default: the one that apt uses here' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l on -d 'Which machines; default: all of the list, or this one' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand devices" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
