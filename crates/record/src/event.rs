@@ -129,7 +129,7 @@ pub enum Event {
         /// 99th percentile of the latencies of these I/Os, in milliseconds; `None`: unknown, or there were fewer than 100.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         load_p99_ms: Option<f64>,
-        /// Bytes per second of these devices over those of the load, at most 1; `None`: unknown, or the load moved nothing.
+        /// Bytes that these devices moved in the same time over those of the load, at most 1; `None`: unknown, or the load moved nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device_share: Option<f64>,
     },
