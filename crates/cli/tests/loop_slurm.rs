@@ -177,7 +177,7 @@ fn loop_twenty_blocks_five_nodes_twenty_requeues_and_each_trial_once() {
         for (id, task, _) in cluster.jobs("RUNNING") {
             let log = log(&farm, &array, task);
             // Half of the blocks are ended in their first trial, the others in the second.
-            let is_there = if task % 2 == 0 { "trials to measure" } else { "trial 1 of 2" };
+            let is_there = if task.is_multiple_of(2) { "trials to measure" } else { "trial 1 of 2" };
             if log.contains(is_there) && !requeued.contains(&task) {
                 cluster.ask("scontrol", &["requeue", &id]);
                 requeued.insert(task);
