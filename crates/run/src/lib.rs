@@ -13,6 +13,7 @@ pub mod fault;
 mod flush;
 pub mod guest_disks;
 mod heard;
+mod how;
 mod lane;
 mod ledger;
 mod link;

@@ -198,6 +198,8 @@ fn a_blank_view_shows_one_sentence_while_a_load_runs() {
     let mut state = state(&plan, true, now);
     let cell = plan.cells[0].id.clone();
     let step = |step: &str| Event::Step { cell: Some(cell.clone()), step: step.to_owned(), done: None };
+    let started = Event::TrialStarted { cell: cell.clone(), round: 0, index: 0, tried: None };
+    state.take(&started, now);
     state.take(&step("measure"), now);
     assert!(state.is_blank());
     let before = frame(&mut state, now, (80, 24));
