@@ -1,46 +1,23 @@
 //! The controller: has the nodes carry out a plan, and passes their events on. Needs no privileges.
 
 use crate::agent_link::{AgentLink, out_of_turn};
+use crate::how::together;
 use crate::lane::Shared;
-use crate::ledger::Earlier;
-use crate::nfs_remote::Route;
 use crate::one_machine::Found;
 use crate::protocol::{Reply, Request};
 use crate::session::Session;
-use crate::wishes::Wishes;
 use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::{LOCAL, RunId};
-use record::plan::{Cell, Plan};
-use record::volume::{Volume, VolumeKind};
-use std::collections::BTreeMap;
+use record::plan::Plan;
 use std::ffi::OsString;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
 pub use crate::agent_link::NodeAt;
 pub use crate::error::{RunError, Sink, SinkError};
-
-/// How a plan is carried out.
-#[derive(Debug)]
-pub struct How {
-    /// The run's id.
-    pub run: RunId,
-    /// The nodes: one for each target on which the plan builds or loads a cell.
-    pub nodes: Vec<NodeAt>,
-    /// The network routes between targets, where one mounts a file system that another serves.
-    pub routes: Vec<Route>,
-    /// Trials that earlier sessions of this run finished.
-    pub earlier: Earlier,
-    /// Carry out the provisioning steps again, even where nothing has changed since the last time.
-    pub provision_anew: bool,
-    /// What the user wants otherwise than planned while the run goes on.
-    pub wishes: Arc<Wishes>,
-    /// Whether [`Event::LoadSampled`] is wanted. It costs the measured machine a little.
-    pub live: bool,
-}
+pub use crate::how::{How, space_of, targets_of, volumes_of};
 
 /// Carries out `plan` and returns why it stopped. Machines that share nothing work at the same time. Every finished trial has passed
 /// through `sink` before the next one begins on its machine.
@@ -110,13 +87,6 @@ fn hello(
     machines.map(|(line, machine)| Ok((line.target.clone(), *machine??))).collect()
 }
 
-/// The environment of the first target, with those of the other targets in it.
-pub(crate) fn together(machines: &[(String, Environment)]) -> Option<Box<Environment>> {
-    let (_, first) = machines.first()?;
-    let elsewhere = machines.iter().skip(1).cloned().collect();
-    Some(Box::new(Environment { elsewhere, ..first.clone() }))
-}
-
 /// What an undo did on a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undo {
@@ -144,44 +114,4 @@ pub fn undo(node_argv: &[OsString], run: Option<RunId>, give_up: Option<&str>) -
         Reply::Undone { lines, clean, going_on } => Ok(Undo { lines, clean, going_on }),
         other => Err(out_of_turn(&other)),
     }
-}
-
-/// All volumes that the plan's cells use on a target, each once.
-#[must_use]
-pub fn volumes_of(plan: &Plan, target: &str) -> Vec<Volume> {
-    let mut all: BTreeMap<String, Volume> = BTreeMap::new();
-    for volume in cells_of(plan, target).flat_map(|c| c.stack.all_volumes()) {
-        all.entry(volume.name.clone()).or_insert_with(|| volume.clone());
-    }
-    all.into_values().collect()
-}
-
-/// The targets on which the plan builds or loads a cell, in the order of the cells.
-#[must_use]
-pub fn targets_of(plan: &Plan) -> Vec<&str> {
-    let mut all: Vec<&str> = Vec::new();
-    for target in plan.cells.iter().flat_map(Cell::machines) {
-        if !all.contains(&target) {
-            all.push(target);
-        }
-    }
-    all
-}
-
-fn cells_of<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = &'p Cell> {
-    plan.cells.iter().filter(move |cell| cell.is_built_on(target))
-}
-
-/// The most bytes that any cell lays out in each existing directory of a target, by the volume's name.
-#[must_use]
-pub fn space_of(plan: &Plan, target: &str) -> BTreeMap<String, u64> {
-    let mut most: BTreeMap<String, u64> = BTreeMap::new();
-    for cell in cells_of(plan, target) {
-        let data = spec::space_bytes(cell);
-        for volume in cell.stack.all_volumes().filter(|v| matches!(v.kind, VolumeKind::Directory { .. })) {
-            let need = most.entry(volume.name.clone()).or_default();
-            *need = data.max(*need);
-        }
-    }
-    most
 }

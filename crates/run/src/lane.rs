@@ -2,8 +2,8 @@
 //! other lanes work in theirs.
 
 use crate::agent_link::{AgentLink, out_of_turn};
-use crate::controller::{How, space_of, volumes_of};
 use crate::error::{RunError, Sink, SinkError};
+use crate::how::{How, space_of, volumes_of};
 use crate::nfs_remote;
 use crate::protocol::{Reply, Request, TrialRequest};
 use crate::rounds::Ended;
@@ -68,7 +68,7 @@ pub(crate) enum Did {
     /// The volumes of the lane's machines; `None` when the user asked to stop meanwhile.
     Opened(Result<Option<Vec<VolumeFacts>>, RunError>),
     /// The trial has ended, was stopped, or its machines are lost.
-    Tried(Result<Ended, Loss>),
+    Tried(Result<Ended, Box<Loss>>),
     /// The nodes are closed.
     Closed(Result<(), RunError>),
 }
@@ -160,7 +160,7 @@ impl Lane<'_> {
         Ok(Some(self.volumes.clone()))
     }
 
-    fn trial(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Ended, Loss> {
+    fn trial(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Ended, Box<Loss>> {
         let trial = request.id.clone();
         let targets: Vec<String> = request.cell.machines().into_iter().map(str::to_owned).collect();
         match self.make(request, sink) {
@@ -169,7 +169,7 @@ impl Lane<'_> {
             Err(error) => {
                 // Their state is unknown. Without their controller they undo it and end.
                 self.lines.retain(|line| !targets.contains(&line.target));
-                Err(Loss { trial, targets, error })
+                Err(Box::new(Loss { trial, targets, error }))
             }
         }
     }

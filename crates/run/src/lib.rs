@@ -15,6 +15,7 @@ mod flush;
 pub mod guest_disks;
 mod halt;
 mod heard;
+mod how;
 mod lane;
 mod ledger;
 mod link;

@@ -1,7 +1,7 @@
 //! Targets that are one machine under several names, e.g. `local` and an ssh destination that leads back here.
 
-use crate::controller::{How, volumes_of};
 use crate::error::RunError;
+use crate::how::{How, volumes_of};
 use record::environment::Environment;
 use record::id::RunId;
 use record::plan::Plan;

@@ -1,8 +1,8 @@
 //! A session of a run, as the controller's main thread sees it: it gives the lanes their tasks, and passes on what they say.
 
 use crate::agent_link::AgentLink;
-use crate::controller::together;
 use crate::error::{RunError, Sink};
+use crate::how::together;
 use crate::lane::{Did, Lane, Loss, Shared, Task, Word};
 use crate::protocol::TrialRequest;
 use crate::rounds::{Conducted, Ended, Hands, conduct};
@@ -234,7 +234,7 @@ impl Hands for Session<'_, '_, '_> {
         let loss = loop {
             match self.wait()? {
                 (_, Did::Tried(Ok(ended))) => return Ok(ended),
-                (_, Did::Tried(Err(loss))) => break loss,
+                (_, Did::Tried(Err(loss))) => break *loss,
                 _ => {}
             }
         };

@@ -2,7 +2,7 @@
 
 use crate::machine_state::{arrays, exports, forgotten_loops, loops, mapped, mounts};
 use crate::ownership::{
-    FIRST_OWN_LOOP, is_our_export, is_our_mapping, is_ours, our_pool_servers, our_pools, our_servers,
+    FIRST_OWN_LOOP, HOLDER, is_our_export, is_our_mapping, is_ours, our_pool_servers, our_pools, our_servers,
 };
 use crate::{PREFIX, keep_wreck, tool};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn pools() -> bool {
 /// Ends the processes that hold mount namespaces of machines that tests made.
 fn release() -> bool {
     let mut progress = false;
-    for pid in our_servers(&[crate::kernel_mate::HOLDER]) {
+    for pid in our_servers(&[HOLDER]) {
         progress |= tool::run("kill", &["-9", &pid]).is_ok();
     }
     progress

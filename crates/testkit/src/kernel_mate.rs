@@ -1,5 +1,6 @@
 //! Several machines on one kernel: each is an sshd whose sessions see another machine.
 
+use crate::ownership::HOLDER;
 use crate::sshd::Sshd;
 use crate::{PREFIX, tool};
 use std::ffi::OsString;
@@ -8,9 +9,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// The program that holds a machine's mount namespace. Its argument is a file of the machine, which tells it from others.
-pub(crate) const HOLDER: &str = "tail";
 
 /// A machine that shares this one's kernel, but has its own boot id, machine id, block cgroups, state directory and cache.
 ///

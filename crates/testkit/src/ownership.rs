@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 /// Number of the first loop device that diskproof adds; such devices are removed when they are detached.
 pub(crate) const FIRST_OWN_LOOP: u32 = 1000;
 
+/// The program that holds the mount namespace of a machine that a test made. Its argument is a file of the machine, which tells it from
+/// others.
+pub(crate) const HOLDER: &str = "tail";
+
 /// Whether a component of the path begins with [`PREFIX`].
 pub(crate) fn is_ours(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().to_string_lossy().starts_with(PREFIX))

@@ -105,7 +105,7 @@ fn sampled(cell: &CellId, own: Option<f64>, p99_ms: Option<f64>, share: Option<f
 fn what_the_engine_does_not_tell_is_unknown() {
     let plan = plan();
     let (mut state, now) = replayed(&plan, |event| is_step(event, "measure"));
-    let cell = plan.cells[0].id.clone();
+    let cell = plan.cells[state.current.unwrap()].id.clone();
     let mut lines = |event: &Event, size| {
         state.take(event, now);
         let text = frame(&mut state, now, size);

@@ -174,3 +174,26 @@ fn what_a_trial_found_is_told_per_direction() {
     assert_eq!(found(&record(Outcome::Measured, Some(engine))), "no I/O completed");
     assert_eq!(found(&record(Outcome::Failed("mkfs".to_owned()), None)), "failed: mkfs");
 }
+
+#[test]
+fn trials_of_several_machines_are_told_apart() {
+    let now = Instant::now();
+    let mut plan = plan();
+    for (cell, target) in plan.cells.iter_mut().zip(["near", "far"]) {
+        target.clone_into(&mut cell.target);
+    }
+    let mut tracker = Tracker::new(&plan, 0);
+    tracker.take(&started("a", 0), now);
+    assert_eq!(tracker.doing(None), "near: xfs randread-4k, round 1/2: build");
+    tracker.take(&started("b", 0), now);
+    assert_eq!((tracker.begun(), tracker.count()), (2, (0, 4)));
+    assert_eq!(tracker.doing(None), "2 trials at once; far: ext4 randread-4k, round 1/2: build");
+    let step =
+        Event::Step { cell: Some(CellId("a".to_owned())), step: "measure".to_owned(), done: Some(0.5) };
+    tracker.take(&step, now);
+    assert_eq!(tracker.doing(None), "2 trials at once; near: xfs randread-4k, round 1/2: measure 50 %");
+    tracker.take(&finished(), now);
+    assert_eq!(tracker.doing(None), "far: ext4 randread-4k, round 1/2: build");
+    assert_eq!(tracker.of(&CellId("a".to_owned())), "near: xfs randread-4k: ");
+    assert_eq!(Tracker::new(&self::plan(), 0).of(&CellId("a".to_owned())), "", "one machine needs no name");
+}
