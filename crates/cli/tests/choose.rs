@@ -198,7 +198,8 @@ fn a_job_has_a_price_to_the_cent() {
 
     let dear = home.choose("price_per_job <= 0.06", &["jobs"]);
     assert!(
-        dear.code == 0 && dear.out.contains("stack-1 (146.00 EUR a month) is the cheapest that does"),
+        dear.code == 0
+            && dear.out.contains("stack-1 (146.00 EUR a month) is the cheapest that meets the limits"),
         "{}",
         dear.out
     );

@@ -104,7 +104,8 @@ fn loop_twenty_blocks_five_workers_twenty_kills_and_each_trial_once() {
             }
             std::thread::sleep(Duration::from_millis(150));
             // The worker alone, or all that it started: then the agent process can't undo.
-            let victims = if killed.len().is_multiple_of(2) { vec![worker.id()] } else { family(worker.id()) };
+            let victims =
+                if killed.len().is_multiple_of(2) { vec![worker.id()] } else { family(worker.id()) };
             victims.into_iter().for_each(|pid| signal(pid, Signal::KILL));
             let _ = worker.wait();
             killed.insert(block);

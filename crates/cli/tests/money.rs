@@ -87,7 +87,7 @@ fn plan_choose_ranks_by_model_and_price_and_measures_nothing() {
     let answer = home.diskproof(&["plan", file, "--choose", "--want", "iops >= 250"]);
     assert_eq!(answer.code, 0, "{}", answer.err);
     let text = answer.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = "by the model the cheapest that should do is stripe-of-4 (8.00 EUR a month): iops 313 IOPS; 3 cheaper ones can't.";
+    let told = "by the model the cheapest that should meet the limits is stripe-of-4 (8.00 EUR a month): iops 313 IOPS; 3 cheaper ones can't.";
     assert!(text.contains(told), "{text}");
     assert!(text.contains("Nothing was measured."), "{text}");
     // without --want: the limits of the experiment, of which the model can't say the percentile

@@ -115,7 +115,7 @@ impl<'s> Problems<'s> {
     /// Returns the declaration that gives a name its meaning at `span`, as "parameter `n` (line 3)".
     pub(crate) fn declaration(&self, name: &str, span: Span) -> Option<String> {
         let named = self.declared.iter().filter(|one| one.name == name);
-        let before = named.clone().filter(|one| one.at.start <= span.start).next_back();
+        let before = named.clone().rfind(|one| one.at.start <= span.start);
         let one = before.or_else(|| named.clone().next())?;
         Some(format!("{} `{name}` (line {})", one.what, self.source.line(one.at.start)))
     }

@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn not_a_version() {
         for said in ["", "fio-", "fio-x.y", "fio-3", "fio 3.33", "fio-99999999999.1"] {
-            assert!(check("fio --version", said).unwrap_err().to_string().contains("no version of fio"));
+            assert!(check("fio --version", said).unwrap_err().to_string().contains("not a version of fio"));
         }
     }
 }

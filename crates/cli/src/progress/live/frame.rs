@@ -135,7 +135,8 @@ fn before(state: &State) -> String {
 /// What the devices below the loads of several machines do now.
 fn of_machines(loads: &[Load]) -> String {
     let sum = |of: fn(&Load) -> f64| loads.iter().map(of).sum::<f64>();
-    let (iops, rate) = (single(sum(|load| load.iops), "1/s"), single(sum(|load| load.bytes_per_second), "B/s"));
+    let (iops, rate) =
+        (single(sum(|load| load.iops), "1/s"), single(sum(|load| load.bytes_per_second), "B/s"));
     format!("  at the devices of {} machines now: {iops}, {rate}", loads.len())
 }
 
