@@ -71,7 +71,7 @@ impl Site {
         let alone = testkit::exclusive();
         let dir = testkit::fresh_dir(&format!("together-{name}"));
         testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
-        let disk = LoopDevice::new(256 << 20, &format!("together-{name}"));
+        let disk = LoopDevice::new(700 << 20, &format!("together-{name}"));
         let mount = dir.join("share");
         fs::create_dir(&mount).unwrap();
         tool("mkfs.ext4", &["-q".as_ref(), disk.path()]);
