@@ -199,7 +199,7 @@ fn loop_images_come_from_a_url_and_a_download_that_broke_off_goes_on() {
     assert_eq!(cut.status.code(), Some(3), "the first connection breaks off: {}", stderr(&cut));
     let said = site.well(&["images", "import", &url, "--on", "ham0"]);
     let asked = served.join().unwrap();
-    assert!(asked.iter().any(|from| *from == Some(1 << 20)), "{asked:?}");
+    assert!(asked.contains(&Some(1 << 20)), "{asked:?}");
     assert!(said.contains("imported far (") && said.contains("3 MiB were copied"), "{said}");
     let listed: Value = serde_json::from_str(site.well(&["images", "list", "--json"]).trim()).unwrap();
     assert_eq!(listed["source"], json!(url));

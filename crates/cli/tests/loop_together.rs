@@ -188,7 +188,7 @@ fn loop_three_machines_load_one_directory_at_the_same_time() {
             assert!(!claims(&export).contains(&"not_simultaneous"), "{least}");
         }
     }
-    assert_eq!(site.left(), [PathBuf::new(); 0], "each machine removed its own folder");
+    assert_eq!(site.left(), Vec::<PathBuf>::new(), "each machine removed its own folder");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn loop_directories_that_are_not_shared_are_refused() {
     let ran = site.run(&["run", "e.yaml"]);
     let said = text(&ran.stdout) + &text(&ran.stderr);
     assert!(!ran.status.success() && said.contains("`share` is not shared"), "{said}");
-    assert_eq!(site.left(), [PathBuf::new(); 0]);
+    assert_eq!(site.left(), Vec::<PathBuf>::new());
 }
 
 /// The trial would take 50 s. Its record names the machine that was lost, and nothing is left on any machine.
@@ -230,5 +230,5 @@ fn loop_a_machine_that_is_lost_under_load_ends_the_others() {
         export["findings"].as_array().unwrap().iter().find(|f| f["claim"] == "trials_failed").unwrap();
     let why = failed["text"].as_str().unwrap();
     assert!(why.contains("machine c") && !why.contains("machine a"), "{why}");
-    assert_eq!(site.left(), [PathBuf::new(); 0]);
+    assert_eq!(site.left(), Vec::<PathBuf>::new());
 }

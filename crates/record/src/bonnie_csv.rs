@@ -106,7 +106,7 @@ pub fn read(text: &str) -> Result<(String, BTreeMap<String, Figure>), CsvError> 
 /// It is in an unknown format, or without figures.
 pub fn read_line(line: &str) -> Result<Results, CsvError> {
     if is_before_1_9(line) {
-        return results(&before_1_9::as_newer(line));
+        return results(&before_1_9::as_newer(line, FIELDS));
     }
     let mut fields: Vec<&str> = line.split(',').map(str::trim).collect();
     let format = fields[0];

@@ -6,14 +6,13 @@ use crate::args::Import;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
-use files::{Files, Read};
+use files::{Files, Read, Unread};
 use import::{About, Assembled};
 use record::environment::Environment;
 use record::event::Stopped;
 use record::id::RunId;
 use record::job_file::Size;
 use record::printable::Shown as _;
-use serde::Serialize;
 use store::Store;
 
 mod files;
@@ -89,22 +88,6 @@ fn memory(text: &str) -> Result<u64, Failure> {
             "--memory {}: expected a size, e.g. 64g (powers of 1024)",
             text.shown()
         ))),
-    }
-}
-
-/// A file that was not imported.
-#[derive(Debug, Clone, Serialize)]
-struct Unread {
-    path: String,
-    why: String,
-    /// Whether it was found in a folder and is no result.
-    #[serde(skip)]
-    is_other: bool,
-}
-
-impl Unread {
-    fn new(path: String, why: String) -> Self {
-        Self { path, why, is_other: false }
     }
 }
 

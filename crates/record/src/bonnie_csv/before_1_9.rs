@@ -1,8 +1,6 @@
 //! Lines of Bonnie++ 1.00 to 1.03. They have no version and no latencies: machine, size, six rates with their CPU, number of files, six rates with
 //! their CPU. What they lack becomes empty fields of the newer form.
 
-use super::FIELDS;
-
 /// The number of fields.
 const OLD_FIELDS: usize = 27;
 /// The place of the size, and that of the number of files.
@@ -35,8 +33,8 @@ fn is_files(field: &str) -> bool {
     field.is_empty() || numbers.all(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The fields of a line in the order of the newer form.
-pub(super) fn as_newer(line: &str) -> Vec<&str> {
+/// The fields of a line in the order of the newer form, which has `width` of them.
+pub(super) fn as_newer(line: &str, width: usize) -> Vec<&str> {
     let old: Vec<&str> = line.split(',').map(str::trim).collect();
     let (size, chunk) = old[SIZE].split_once(':').unwrap_or((old[SIZE], ""));
     let mut files = old[FILES].split([':', '/']);
@@ -45,6 +43,6 @@ pub(super) fn as_newer(line: &str) -> Vec<&str> {
     fields.extend(&old[SIZE + 1..FILES]);
     fields.extend([count(), count(), count(), count(), ""]);
     fields.extend(&old[FILES + 1..]);
-    fields.resize(FIELDS, "");
+    fields.resize(width, "");
     fields
 }

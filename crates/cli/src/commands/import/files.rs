@@ -1,9 +1,9 @@
 //! The files that an import means, and what they hold.
 
-use super::Unread;
 use crate::exit::Failure;
 use import::{Found, Source};
 use record::printable::Shown as _;
+use serde::Serialize;
 use std::any::Any;
 use std::fs;
 use std::io::Read as _;
@@ -11,6 +11,22 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::UNIX_EPOCH;
+
+/// A file that was not imported.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Unread {
+    pub(super) path: String,
+    pub(super) why: String,
+    /// Whether it was found in a folder and is no result.
+    #[serde(skip)]
+    pub(super) is_other: bool,
+}
+
+impl Unread {
+    pub(super) fn new(path: String, why: String) -> Self {
+        Self { path, why, is_other: false }
+    }
+}
 
 /// The largest file that is read, in bytes: far beyond any result.
 const MOST_BYTES: u64 = 512 << 20;

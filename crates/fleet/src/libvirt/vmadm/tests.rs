@@ -31,6 +31,9 @@ fn wrong(change: impl FnOnce(&mut Value)) -> Vec<String> {
     }
 }
 
+/// A change of a valid description.
+type Change = fn(&mut Value);
+
 #[test]
 fn a_description_of_smartos_makes_a_guest() {
     let guest = Description::read(&description().to_string()).unwrap().guest;
@@ -89,7 +92,7 @@ fn what_is_unknown_or_not_to_be_had_is_named_all_at_once() {
 
 #[test]
 fn each_wrong_value_is_named_once() {
-    let cases: [(&str, fn(&mut Value)); 12] = [
+    let cases: [(&str, Change); 12] = [
         ("ram: is no whole number", |value| value["ram"] = json!("much")),
         ("ram: is missing", |value| drop(value.as_object_mut().unwrap().remove("ram"))),
         ("vcpus: is outside", |value| value["vcpus"] = json!(0)),
