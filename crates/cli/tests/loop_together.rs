@@ -176,7 +176,8 @@ fn loop_three_machines_load_one_directory_at_the_same_time() {
         consistent(&export);
         assert!(!claims(&export).contains(&"trials_failed"), "{:?}", claims(&export));
         let shown = text(&site.run(&["show", "latest"]).stdout);
-        assert!(shown.contains("3 machines ran together in") && shown.contains("is the slowest"), "{shown}");
+        let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("3 machines ran together in") && words.contains("is the slowest"), "{shown}");
         eprintln!("{engine}:\n{shown}");
         // The finding is there exactly when the recorded times are below its bound.
         let together = &export["cells"][0]["together"];
@@ -223,7 +224,7 @@ fn loop_a_machine_that_is_lost_under_load_ends_the_others() {
     site.experiment("native", "50s");
     let ran = site.run(&["run", "e.yaml"]);
     let said = text(&ran.stdout) + &text(&ran.stderr);
-    assert!(!ran.status.success() && said.contains("machine c: the connection is lost"), "{said}");
+    assert!(!ran.status.success() && said.contains("a trial failed: machine c: "), "{said}");
     let export: Value = serde_json::from_slice(&site.run(&["export", "latest", "--json"]).stdout).unwrap();
     assert_eq!(export["cells"][0]["trials"]["failed"], 1, "the trial is kept: {export}");
     let failed =

@@ -180,8 +180,7 @@ impl<'l> Crew<'l, '_, '_> {
     }
 
     fn cancelled(&self) -> bool {
-        let by_signal = |seat: &Seat<'_>| matches!(seat.state, State::Done { cancelled: true, .. });
-        self.cancel.load(Ordering::Relaxed) || self.seats.iter().any(by_signal)
+        self.cancel.load(Ordering::Relaxed)
     }
 }
 

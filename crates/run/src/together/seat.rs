@@ -119,7 +119,7 @@ impl<'l> Seat<'l> {
     /// Whether it has ended otherwise than by a measurement.
     pub(super) fn has_failed(&self) -> bool {
         match &self.state {
-            State::Done { record, .. } => record.outcome != Outcome::Measured,
+            State::Done { record, cancelled } => *cancelled || record.outcome != Outcome::Measured,
             State::Failed(_) | State::Lost(_) => true,
             _ => false,
         }
@@ -131,6 +131,12 @@ impl<'l> Seat<'l> {
     /// When it failed in a way that ends the run.
     pub(super) fn part(self, request: &TrialRequest) -> Result<(Part, bool), RunError> {
         let record = match self.state {
+            // Not by the user, who stops all machines at once.
+            State::Done { record, cancelled: true } => {
+                let outcome =
+                    Outcome::Failed("its agent process was stopped, or lost the controller".to_owned());
+                Box::new(TrialRecord { outcome, ..*record })
+            }
             State::Done { record, .. } => record,
             State::Failed(error) => return Err(error),
             State::Lost(error) => failed(request, format!("the connection is lost: {}", chain(&error))),

@@ -177,6 +177,25 @@ fn a_machine_that_is_lost_is_named_and_its_trial_is_kept() {
     assert!(!why.contains("machine a"), "the others ended because of it: {why}");
 }
 
+/// Its agent process says that it was cancelled, though nobody here stopped the trial: a signal there, or a cut connection.
+#[test]
+fn a_machine_that_was_stopped_there_ends_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let reply = Reply::Trial { record: Box::new(ended("cancelled")), cancelled: true };
+    std::fs::write(dir.path().join("stopped.json"), format!("{}\n", serde_json::to_string(&reply).unwrap()))
+        .unwrap();
+    let stopped = (READY, "cat stopped.json; exit 0");
+    let record = tried(dir.path(), LONG, stopped, &AtomicBool::new(false)).unwrap().unwrap();
+    let Outcome::Failed(why) = &record.outcome else { panic!("{record:?}") };
+    assert!(
+        why.starts_with("machine c: its agent process was stopped") && !why.contains("machine a"),
+        "{why}"
+    );
+    for target in ["a", "b"] {
+        assert!(matches!(asked(dir.path(), target).last(), Some(Request::Abandon)), "{target}");
+    }
+}
+
 /// In the next round it is still lost; the others are there, and end what they had begun.
 #[test]
 fn a_machine_that_was_lost_before_fails_the_next_trial_too() {
