@@ -1,6 +1,7 @@
 //! The controller's connection to one agent process (node).
 
 use crate::error::{RunError, Sink};
+use crate::fault::Fault;
 use crate::guest_disks::HostedDisk;
 use crate::link::{Heard, Link, LinkError};
 use crate::protocol::{PROTOCOL, Reply, Request};
@@ -125,4 +126,21 @@ pub(crate) fn out_of_turn(reply: &Reply) -> RunError {
     let mut text = format!("{reply:?}");
     text.truncate(text.char_indices().nth(200).map_or(text.len(), |(i, _)| i));
     RunError::OutOfTurn(printable(&text).into_owned())
+}
+
+/// Whether the user asked to stop. A signal to both ends at once, as from systemd or Slurm, may reach the other one first.
+pub(crate) fn is_asked(stop: &AtomicBool) -> bool {
+    (0..10).any(|_| {
+        let is_set = stop.load(Ordering::Relaxed);
+        if !is_set {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        is_set
+    })
+}
+
+/// An agent process that ended a trial although nobody here asked for it.
+pub(crate) fn stopped_there(target: &str) -> RunError {
+    let error = "its agent process was told to end there".to_owned();
+    on(target, RunError::Node { blame: Fault::Machine, error })
 }

@@ -19,6 +19,7 @@ pub(crate) struct Halt {
 struct Trials {
     asked: u64,
     begun: u64,
+    ended: u64,
     /// The trial that is to end.
     abandoned: Option<u64>,
 }
@@ -51,6 +52,10 @@ impl Halt {
     /// Ends the trial that was asked for last.
     pub(crate) fn trial(&self) {
         let mut trials = self.trials();
+        // It was over before the word came.
+        if trials.ended == trials.asked {
+            return;
+        }
         trials.abandoned = Some(trials.asked);
         self.flag.store(true, Ordering::SeqCst);
     }
@@ -67,6 +72,7 @@ impl Halt {
     /// The trial is over; returns whether all work is to end.
     pub(crate) fn end(&self) -> bool {
         let mut trials = self.trials();
+        trials.ended += 1;
         if trials.abandoned == Some(trials.begun) {
             trials.abandoned = None;
             self.go_on();

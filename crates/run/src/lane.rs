@@ -1,8 +1,9 @@
 //! A lane: the agent processes of machines that share something, so their trials take turns. It works in a thread of its own, while
 //! other lanes work in theirs.
 
-use crate::agent_link::{AgentLink, out_of_turn};
+use crate::agent_link::{AgentLink, is_asked, out_of_turn, stopped_there};
 use crate::error::{RunError, Sink, SinkError};
+use crate::fault::Fault;
 use crate::how::{How, space_of, volumes_of};
 use crate::nfs_remote;
 use crate::protocol::{Reply, Request, TrialRequest};
@@ -145,7 +146,7 @@ impl Lane<'_> {
                 ends_in_seconds: plan
                     .measure
                     .max_seconds
-                    .map(|most| most - how.earlier.seconds() - begun.elapsed().as_secs_f64()),
+                    .map(|most| most - how.earlier.seconds(plan) - begun.elapsed().as_secs_f64()),
             };
             match line.ask(&request, stop, sink) {
                 Ok(Reply::Opened { volumes }) => {
@@ -153,7 +154,12 @@ impl Lane<'_> {
                     self.volumes.extend(volumes.into_iter().map(of_target));
                 }
                 Ok(other) => return Err(out_of_turn(&other)),
-                Err(error) if error.is_of_node() && stop.load(Ordering::Relaxed) => return Ok(None),
+                // A failed undo is not what the user asked for.
+                Err(error)
+                    if error.is_of_node() && error.fault() != Fault::Ours && stop.load(Ordering::Relaxed) =>
+                {
+                    return Ok(None);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -178,6 +184,7 @@ impl Lane<'_> {
     fn make(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Option<TrialRecord>, RunError> {
         let Shared { how, stop, .. } = self.shared;
         let request = TrialRequest { live: how.live, ..request };
+        let asked = request.id.clone();
         if request.cell.is_together() {
             return together::trial(&mut self.lines, &request, stop, sink);
         }
@@ -197,11 +204,18 @@ impl Lane<'_> {
                 nfs_remote::trial([server, client], &how.routes, request, stop, &mut heard)?
             }
             Err(_) => match self.lines[built].ask(&Request::Trial(Box::new(request)), stop, &mut heard)? {
-                Reply::Trial { cancelled: true, .. } => None,
+                Reply::Trial { cancelled: true, .. } if is_asked(stop) => None,
+                Reply::Trial { cancelled: true, .. } => return Err(stopped_there(&self.lines[built].target)),
                 Reply::Trial { record, .. } => Some(*record),
                 other => return Err(out_of_turn(&other)),
             },
         };
+        if let Some(other) = record.as_ref().filter(|record| record.id != asked) {
+            return Err(RunError::OutOfTurn(format!(
+                "the record of round {} of another trial",
+                other.id.round + 1
+            )));
+        }
         Ok(record.map(|mut record| {
             watch.tell(&mut record);
             record

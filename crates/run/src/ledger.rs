@@ -47,9 +47,12 @@ impl Earlier {
         }
     }
 
-    /// How long the trials took, in seconds.
-    pub(crate) fn seconds(&self) -> f64 {
-        self.trials.values().map(|seen| seen.seconds).sum()
+    /// How long the trials took, in seconds. Those of machines that share nothing ran at the same time.
+    pub(crate) fn seconds(&self, plan: &Plan) -> f64 {
+        let targets: BTreeMap<_, &str> =
+            plan.cells.iter().map(|cell| (&cell.id, cell.target.as_str())).collect();
+        let work = self.trials.iter().filter_map(|(id, seen)| Some((*targets.get(&id.cell)?, seen.seconds)));
+        spec::lanes(plan, &spec::Kernels::default()).span(work)
     }
 
     /// The number of trials.
@@ -112,6 +115,8 @@ pub(crate) struct Ledger<'a> {
     families: Vec<usize>,
     cells: Vec<History>,
     lengths: Lengths,
+    /// The machines that measure at the same time.
+    lanes: spec::Lanes,
     /// Seconds that the trials of earlier sessions took.
     earlier_seconds: f64,
     /// The number of rounds that earlier sessions began. The run can't be over before that round.
@@ -141,7 +146,8 @@ impl<'a> Ledger<'a> {
             families: plan.families(),
             cells,
             lengths: Lengths::default(),
-            earlier_seconds: earlier.seconds(),
+            lanes: spec::lanes(plan, &spec::Kernels::default()),
+            earlier_seconds: earlier.seconds(plan),
             begun: earlier.trials.keys().map(|id| id.round + 1).max().unwrap_or(0),
             round: earlier.rounds,
             queue: VecDeque::new(),

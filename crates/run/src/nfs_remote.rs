@@ -3,7 +3,7 @@
 //! The controller mediates: it asks the server to serve and the client for the trial, and forwards the client's requests to the
 //! server. At the end the server takes everything down, whether or not the client succeeded.
 
-use crate::agent_link::{AgentLink, on, out_of_turn, said};
+use crate::agent_link::{AgentLink, is_asked, on, out_of_turn, said, stopped_there};
 use crate::device_prefix::SERVER;
 use crate::error::{RunError, Sink};
 use crate::link::Heard;
@@ -54,7 +54,8 @@ pub(crate) fn trial(
     let serve = Request::Serve { trial: Box::new(request.clone()), client: route.seen_as.clone() };
     let directory = match server.ask(&serve, cancel, sink)? {
         Reply::Served { directory } => directory,
-        Reply::Trial { cancelled: true, .. } => return Ok(None),
+        Reply::Trial { cancelled: true, .. } if is_asked(cancel) => return Ok(None),
+        Reply::Trial { cancelled: true, .. } => return Err(stopped_there(&server.target)),
         Reply::Trial { record, .. } => return Ok(Some(*record)),
         other => return Err(out_of_turn(&other)),
     };
@@ -68,7 +69,8 @@ pub(crate) fn trial(
         other => return Err(out_of_turn(&other)),
     };
     match withdrawn? {
-        Reply::Trial { .. } if cancelled => Ok(None),
+        Reply::Trial { .. } if cancelled && is_asked(cancel) => Ok(None),
+        Reply::Trial { .. } if cancelled => Err(stopped_there(&client.target)),
         Reply::Trial { record: served, .. } => Ok(Some(joined(*record, *served))),
         other => Err(out_of_turn(&other)),
     }

@@ -6,6 +6,7 @@ use record::environment::Environment;
 use record::id::RunId;
 use record::plan::Plan;
 use record::printable::Shown as _;
+use record::target::{Target, TargetKind};
 use record::volume::{Volume, VolumeKind};
 use spec::{Kernels, Lanes, lanes};
 use std::collections::BTreeMap;
@@ -32,12 +33,22 @@ impl Found {
         let mut names = BTreeMap::new();
         let mut remarks = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
+        // Guests of one shape are restored from one saved state, and so is their boot id. Two targets are two guests.
+        let is_guest = |name: &str| {
+            let target = plan.targets.iter().find(|target| target.name == name);
+            matches!(target, Some(Target { kind: TargetKind::Guest { .. }, .. }))
+        };
         for (name, machine) in machines {
-            let same: Vec<&str> = machines
+            let mut same: Vec<&str> = machines
                 .iter()
-                .filter(|(_, other)| machine.boot_id.is_some() && other.boot_id == machine.boot_id)
+                .filter(|(other, about)| {
+                    let alike = machine.boot_id.is_some() && about.boot_id == machine.boot_id;
+                    other == name || (alike && !is_guest(name) && !is_guest(other))
+                })
                 .map(|(other, _)| other.as_str())
                 .collect();
+            // Other machines look for its folder in a shared directory by the run's own name.
+            same.sort_by_key(|name| !loads_together(plan, name));
             let place = same.iter().position(|other| other == name).unwrap_or(0);
             names.insert(name.clone(), named(&how.run, place));
             if same.len() > 1 && !seen.contains(&name.as_str()) {
@@ -79,6 +90,10 @@ fn remark(same: &[&str]) -> String {
     format!("{names} are one machine: their trials take turns")
 }
 
+fn loads_together(plan: &Plan, name: &str) -> bool {
+    plan.cells.iter().any(|cell| cell.is_together() && cell.is_built_on(name))
+}
+
 fn share_no_volume(plan: &Plan, same: &[&str]) -> Result<(), RunError> {
     let of = |target: &str| volumes_of(plan, target).into_iter().filter_map(|volume| place(&volume));
     for (at, second) in same.iter().enumerate() {
@@ -107,8 +122,14 @@ fn place(volume: &Volume) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_name_of, named, remark};
+    use super::{Found, is_name_of, named, remark};
+    use crate::how::How;
+    use crate::ledger::Earlier;
+    use record::environment::Environment;
     use record::id::RunId;
+    use record::plan::{Measure, Plan};
+    use record::target::{Target, TargetKind};
+    use std::sync::Arc;
 
     #[test]
     fn each_name_of_a_machine_has_a_name_of_the_run() {
@@ -119,6 +140,36 @@ mod tests {
         for other in ["20261126-1300-abc", "20261126-1300-ab_", "20261126-1300-ab_x", "20261126"] {
             assert!(!is_name_of(&RunId(other.to_owned()), &run), "{other}");
         }
+    }
+
+    /// Guests of the lab are restored from one saved state, so they have one boot id.
+    #[test]
+    fn two_guests_with_one_boot_id_are_two_machines() {
+        let guest = |name: &str| Target {
+            name: name.to_owned(),
+            kind: TargetKind::Guest { lab: name.to_owned(), disks: Vec::new() },
+            address: None,
+            ceiling: None,
+            shares: Vec::new(),
+        };
+        let mut plan = Plan::new("e".to_owned(), Vec::new(), Measure::new(1.0, 0.0, 1));
+        let how = How {
+            run: RunId("r".to_owned()),
+            nodes: Vec::new(),
+            routes: Vec::new(),
+            earlier: Earlier::default(),
+            provision_anew: false,
+            wishes: Arc::default(),
+            live: false,
+        };
+        let machine = Environment { boot_id: Some("b".to_owned()), ..Environment::default() };
+        let machines = ["nas", "vm"].map(|name| (name.to_owned(), machine.clone()));
+        plan.targets = vec![guest("nas"), guest("vm")];
+        let found = Found::of(&plan, &how, &machines).unwrap();
+        assert!(found.remarks.is_empty() && found.names.values().all(|name| *name == how.run), "{found:?}");
+        plan.targets.clear();
+        let found = Found::of(&plan, &how, &machines).unwrap();
+        assert_eq!((found.remarks.len(), found.names["vm"].0.as_str()), (1, "r_2"));
     }
 
     #[test]

@@ -81,7 +81,18 @@ impl<'a, 's, 'k> Session<'a, 's, 'k> {
 
     /// Carries out the plan, and returns why it stopped.
     pub(crate) fn carry_out(&mut self) -> Result<Stopped, RunError> {
-        if !self.provision()? || !self.open()? {
+        let ready = match self.provision() {
+            Ok(true) => self.open(),
+            other => other,
+        };
+        if !matches!(ready, Ok(true)) {
+            // Lanes may be open already. If their undo fails, the user must learn it.
+            let closed = self.close();
+            if let (Err(_), Err(error)) = (&ready, &closed) {
+                self.tell(Event::Warning { text: record::printable::chain(error) })?;
+            }
+            ready?;
+            closed?;
             return Ok(Stopped::Interrupted);
         }
         let (plan, earlier) = (self.shared.plan, &self.shared.how.earlier);

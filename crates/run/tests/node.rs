@@ -145,7 +145,7 @@ fn ends_at_a_line_that_is_no_request_and_says_why() {
     for line in [r#"{"request":"format_all_disks"}"#, "{"] {
         let replies = said(state.path(), &[line.to_owned()]);
         let [Reply::Failed { blame: Fault::Ours, error }] = replies.as_slice() else { panic!("{replies:?}") };
-        assert!(error.starts_with("the agent process can't read line 1 of what it is asked: "), "{error}");
+        assert!(error.starts_with("the agent process can't read line 1 of its requests: "), "{error}");
     }
 }
 

@@ -33,7 +33,8 @@ impl Lanes {
 
     /// Seconds until all work is done, where each item is the target and the seconds of a piece of work. With a limit on how many
     /// lanes work at once, it is at least the work divided by that number.
-    pub(crate) fn span<'a>(&self, work: impl Iterator<Item = (&'a str, f64)>) -> f64 {
+    #[must_use]
+    pub fn span<'a>(&self, work: impl Iterator<Item = (&'a str, f64)>) -> f64 {
         let mut each = vec![0.0; self.targets.len()];
         for (target, seconds) in work {
             if let Some(lane) = self.of(target) {

@@ -23,6 +23,8 @@ const NO_UNIT: &str = "its latencies are left out: fio before version 3 writes m
                        its folder tells the version";
 /// The step of a series that is made of single I/Os, in ms.
 const STEP_MS: u64 = 1000;
+/// The most steps of a series: eleven days of seconds.
+const MOST_STEPS: u64 = 1_000_000;
 
 /// Whether a file has the name of a log.
 pub(crate) fn is(source: &Source) -> bool {
@@ -222,6 +224,10 @@ impl Counted {
     /// The series in whole steps.
     fn series(&self) -> Option<Series> {
         let steps = whole(self.seconds * 1e3) / self.step_ms.max(1);
+        // A log whose times jump, as one of two logs does, would fill the memory.
+        if steps > MOST_STEPS {
+            return None;
+        }
         let of = |by_step: &BTreeMap<u64, f64>| -> Vec<u64> {
             (0..steps).map(|step| whole(by_step.get(&step).copied().unwrap_or(0.0))).collect()
         };

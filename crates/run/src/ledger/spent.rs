@@ -34,7 +34,8 @@ impl Ledger<'_> {
     pub(super) fn allowances(&self, made: u32, needed: &[bool], seconds: f64) -> Vec<Allowance> {
         let measure = &self.plan.measure;
         let places = || (0..self.cells.len()).filter(|&place| needed[place]);
-        let next_seconds: f64 = places().map(|place| self.trial_seconds(place)).sum();
+        let work = places().map(|place| (self.plan.cells[place].target.as_str(), self.trial_seconds(place)));
+        let next_seconds = self.lanes.span(work);
         let next_bytes: f64 = places().map(|place| self.trial_bytes(place)).sum();
         let spent = self.seconds(seconds);
         let budgets = [

@@ -9,6 +9,7 @@ use record::event::{Event, Stopped};
 use record::id::{CellId, TrialId};
 use record::plan::{Cell, Goal, Measure, Plan, Until};
 use record::stack::{Rebuild, Stack};
+use record::target::{Target, TargetKind};
 use record::trial::{EngineOutput, Outcome, StepTime, Totals, TrialRecord, TrialStep, Window};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use std::collections::{BTreeMap, BTreeSet};
@@ -187,6 +188,28 @@ fn what_the_run_decides_depends_on_the_results_and_not_on_who_is_faster() {
     assert!(matches!(one.stopped, Stopped::Enough { rounds } if rounds > 8), "{:?}", one.stopped);
     assert_eq!((&other.stopped, &last.stopped), (&one.stopped, &one.stopped));
     assert_eq!((&slow.told, &turns.told), (&equal.told, &equal.told));
+}
+
+fn ssh(name: &str) -> Target {
+    let kind = TargetKind::Ssh { destination: name.to_owned() };
+    Target { name: name.to_owned(), kind, address: None, ceiling: None, shares: Vec::new() }
+}
+
+/// A round takes 30 s, not the 90 s that its trials take together.
+#[test]
+fn a_budget_of_time_is_that_of_the_clock() {
+    let mut plan = plan(&THREE, 4, None);
+    plan.targets = THREE.map(ssh).into();
+    plan.measure.max_seconds = Some(125.0);
+    let (machines, ended) = Machines::new(3).run(&plan);
+    assert_eq!((ended.stopped, machines.told.len()), (Stopped::RoundsDone { rounds: 4 }, 36));
+    let mut earlier = Earlier::default();
+    for event in &machines.events {
+        if let Event::TrialFinished { record } = event {
+            earlier.add(&plan, record);
+        }
+    }
+    assert!((earlier.seconds(&plan) - 120.0).abs() < 1e-6, "{}", earlier.seconds(&plan));
 }
 
 #[test]

@@ -137,6 +137,9 @@ impl<'l> Seat<'l> {
                     Outcome::Failed("its agent process was stopped, or lost the controller".to_owned());
                 Box::new(TrialRecord { outcome, ..*record })
             }
+            State::Done { record, .. } if record.id != request.id => {
+                failed(request, "it sent the record of another trial".to_owned())
+            }
             State::Done { record, .. } => record,
             State::Failed(error) => return Err(error),
             State::Lost(error) => failed(request, format!("the connection is lost: {}", chain(&error))),
