@@ -81,7 +81,11 @@ fn mean(a: (u64, Option<f64>), b: (u64, Option<f64>)) -> Option<f64> {
 }
 
 fn latencies<'t>(each: impl Iterator<Item = Option<&'t Latencies>>) -> Option<Latencies> {
-    let each: Vec<&Latencies> = each.collect::<Option<_>>()?;
+    // A machine on which none completed has none.
+    let each: Vec<&Latencies> = each.flatten().collect();
+    if each.is_empty() {
+        return None;
+    }
     let mut sum = Latencies::default();
     let mut histogram = LatencyHistogram::default();
     for one in each {
