@@ -27,6 +27,9 @@ pub(crate) struct Note {
     pub(crate) address: Option<String>,
     /// The public key of its sshd.
     pub(crate) host_key: String,
+    /// Whether the guest is finished, in the note of its folder: nobody but `destroy` removes its disks then.
+    #[serde(default)]
+    pub(crate) made: bool,
 }
 
 impl Note {
@@ -86,6 +89,7 @@ mod tests {
             images: vec!["ab".to_owned()],
             address: None,
             host_key: "ssh-ed25519 AAAA <&>'\"".to_owned(),
+            made: false,
         }
     }
 
