@@ -151,6 +151,17 @@ impl Making<'_> {
             host_key: key.public.clone(),
             made: false,
         };
+        if !note.is_plain(&wanted.name) {
+            return Err(GuestError::Record {
+                machine: at.name().to_owned(),
+                guest: wanted.name.clone(),
+                why: format!(
+                    "the folder {} or the address {} has a form that diskproof doesn't read back",
+                    self.folder,
+                    note.address.unwrap_or_default()
+                ),
+            });
+        }
         let macs =
             wanted.nics.iter().map(|nic| nic.mac.map_or_else(mac, Ok)).collect::<Result<Vec<Mac>, _>>()?;
         at.run("make the guest's folder", &["sh", "-c", FOLDER, self.folder])?;

@@ -174,6 +174,19 @@ pub enum GuestError {
         /// Why.
         why: String,
     },
+    /// Its machine's name can't stand in ssh's configuration.
+    #[error(
+        "{machine}:{guest}: the name {} or the destination {} of its machine can't stand in ssh's configuration; give the machine others",
+        .machine.shown(), .ssh.shown()
+    )]
+    NoEntry {
+        /// The machine.
+        machine: String,
+        /// The guest.
+        guest: String,
+        /// The machine's destination for ssh.
+        ssh: String,
+    },
     /// It has no screen.
     #[error("{machine}:{guest} shows no screen: {said}; `diskproof guests console` shows its serial console")]
     NoScreen {
@@ -206,6 +219,7 @@ impl GuestError {
             | Self::Small { .. }
             | Self::NoKey
             | Self::NotPublic { .. }
+            | Self::NoEntry { .. }
             | Self::NotOurs { .. } => Fault::User,
             Self::Image(error) => error.fault(),
             _ => Fault::Machine,
