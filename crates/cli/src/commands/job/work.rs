@@ -11,10 +11,12 @@ use fleet::queue::{Descriptor, QueueError};
 use record::block::Queue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often to look for signals while there is nothing to do.
 const LOOK: Duration = Duration::from_millis(200);
+/// How long to wait for the server's word before asking it again: a server that vanished sends none, and doesn't answer either.
+const ASK: Duration = Duration::from_secs(60);
 /// How long to wait before the next attempt to reach the server.
 const AGAIN: Duration = Duration::from_secs(5);
 
@@ -99,7 +101,8 @@ impl Worker<'_> {
                 return Ok(());
             }
             server.doze().map_err(gone)?;
-            while !self.is_over() && !server.is_woken(LOOK).map_err(gone)? {}
+            let dozing = Instant::now();
+            while !self.is_over() && dozing.elapsed() < ASK && !server.is_woken(LOOK).map_err(gone)? {}
         }
         Ok(())
     }
