@@ -61,6 +61,7 @@ pub fn build(at: &At, wanted: &NewGuest, steps: Steps<'_>) -> Result<Built, Gues
     at.needs("qemu-img", "qemu-utils")?;
     guest_name::check(&wanted.name)?;
     guest_name::check(&wanted.hostname)?;
+    guest_name::check_for_virsh(at, &wanted.name)?;
     filter::check(at, wanted)?;
     networks(at, wanted)?;
     let disks = planned(at, &wanted.disks)?;

@@ -36,6 +36,18 @@ pub enum GuestError {
         /// The name.
         name: String,
     },
+    /// virsh would take its name for another guest's number or UUID.
+    #[error(
+        "{machine}:{}: virsh takes such a name for the number or UUID of a guest, and may find another one; use virsh there with its UUID, \
+         as `virsh list --all --uuid --name` prints it",
+        .guest.shown()
+    )]
+    NotAName {
+        /// The machine.
+        machine: String,
+        /// The guest.
+        guest: String,
+    },
     /// There is one already.
     #[error(
         "{machine} has a guest {name} already; name the new one otherwise, or `diskproof guests destroy {machine}:{name}`"
@@ -215,6 +227,7 @@ impl GuestError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Name { .. }
+            | Self::NotAName { .. }
             | Self::Exists { .. }
             | Self::Small { .. }
             | Self::NoKey

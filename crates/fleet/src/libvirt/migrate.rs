@@ -3,6 +3,7 @@
 
 use super::domain::domains;
 use super::error::GuestError;
+use super::guest_name::check_for_virsh;
 use super::note::{FILE, Note, note};
 use crate::at::{At, AtError, Held, own_connection};
 use crate::runtime_dir::RuntimeDir;
@@ -39,6 +40,7 @@ pub fn migrate(at: &At, guest: &str, to: &At) -> Result<Duration, GuestError> {
         to: to.name().to_owned(),
         why: why.to_owned(),
     };
+    check_for_virsh(at, guest)?;
     if at.name() == to.name() {
         return Err(no("it is there"));
     }

@@ -74,6 +74,7 @@ impl Note {
 
 /// Returns the note about a guest; `None`: diskproof didn't make it.
 pub(crate) fn note(at: &At, guest: &str) -> Result<Option<Note>, GuestError> {
+    guest_name::check_for_virsh(at, guest)?;
     let words = ["metadata", "--domain", guest, "--uri", NAMESPACE];
     let said = match at.virsh("read its description", &words) {
         Ok(said) => said,
