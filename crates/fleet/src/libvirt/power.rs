@@ -77,7 +77,8 @@ pub fn stop(at: &At, guest: &str, how: Stop) -> Result<(), GuestError> {
 
 /// Whether a guest is off.
 pub(super) fn is_off(at: &At, guest: &str) -> Result<bool, GuestError> {
-    Ok(matches!(state(at, guest)?.as_str(), "shut off" | "crashed"))
+    // A crashed guest is listed so only while its QEMU still runs (`on_crash` is `preserve`), and has its disks open.
+    Ok(state(at, guest)? == "shut off")
 }
 
 fn state(at: &At, guest: &str) -> Result<String, GuestError> {
