@@ -13,5 +13,5 @@ pub use manifest::{DiskFormat, Image};
 pub use remove::remove;
 pub use store::list;
 
-pub(crate) use manifest::CMDLINE;
+pub(crate) use manifest::{CMDLINE, is_digest};
 pub(crate) use store::find;

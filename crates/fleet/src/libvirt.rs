@@ -11,6 +11,7 @@ mod first_boot;
 mod guest_name;
 mod guest_ssh;
 mod iso;
+mod leftover;
 mod migrate;
 mod note;
 mod pattern;

@@ -4,7 +4,7 @@
 use crate::apt::mirror;
 use crate::build::kernel_in;
 use crate::error::LabError;
-use crate::lock::lock;
+use crate::lock::{Lock, lock};
 use crate::namespaces::{PATIENCE, contained};
 use crate::prerequisite::{need_space, need_tools};
 use crate::recipe::LEFT_OUT;
@@ -61,7 +61,31 @@ pub struct Debian {
 /// The images that can be made.
 pub const DEBIANS: [Debian; 1] = [Debian { name: "debian-12", suite: "bookworm" }];
 
-/// Makes an image in a folder, anew: `disk.qcow2`, `vmlinuz` and `initrd`. Returns the folder, which is the caller's to remove.
+/// The folder of an image that was made: `disk.qcow2`, `vmlinuz` and `initrd`. As long as this value lives, no other process makes the image
+/// anew in it.
+#[derive(Debug)]
+pub struct MadeImage {
+    folder: PathBuf,
+    _lock: Lock,
+}
+
+impl MadeImage {
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Removes the folder.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    pub fn remove(self) -> Result<(), LabError> {
+        remove(&self.folder)
+    }
+}
+
+/// Makes an image in a folder, anew.
 ///
 /// # Errors
 /// A program, root, space or a mirror is missing, or a step failed.
@@ -71,7 +95,7 @@ pub fn debian(
     asked_mirror: Option<&str>,
     runner: &dyn Runner,
     ear: &dyn Fn(&StepEvent),
-) -> Result<PathBuf, LabError> {
+) -> Result<MadeImage, LabError> {
     let base = state.join("images");
     if !rustix::process::geteuid().is_root() {
         return Err(LabError::ImageNeedsRoot);
@@ -80,7 +104,7 @@ pub fn debian(
     folder(&base)?;
     need_space(&base, "building the image", SPACE_MIB)?;
     let place = base.join(format!("building-{}", wanted.name));
-    let _lock = lock(&with_end(&place, ".lock"), || {
+    let held = lock(&with_end(&place, ".lock"), || {
         ear(&StepEvent::Note("somebody else is building it; waiting".to_owned()));
     })?;
     remove(&place)?;
@@ -89,7 +113,7 @@ pub fn debian(
     if made.is_err() {
         remove(&place)?;
     }
-    made.map(|()| place)
+    made.map(|()| MadeImage { folder: place, _lock: held })
 }
 
 fn make(

@@ -50,7 +50,7 @@ mod workshop;
 
 pub use build::{Build, build};
 pub use card::Attached;
-pub use cloud::{DEBIANS, Debian, debian};
+pub use cloud::{DEBIANS, Debian, MadeImage, debian};
 pub use disk::{DiskSpec, SpecError, Throttle};
 pub use error::LabError;
 pub use guest::Lab;

@@ -76,7 +76,9 @@ impl Found {
 
 /// Asks machines for their guests, at the same time, and returns those that patterns select. A machine that doesn't answer is printed.
 pub(super) fn find(patterns: &[String], from: &From, settings: &Settings) -> Result<Found, Failure> {
-    let wanted: Vec<GuestPattern> = patterns.iter().map(|text| GuestPattern::parse(text)).collect();
+    let wanted: Result<Vec<GuestPattern>, NoGuest> =
+        patterns.iter().map(|text| GuestPattern::parse(text)).collect();
+    let wanted = wanted.map_err(Failure::input)?;
     let parts: Vec<String> = match wanted.iter().any(|pattern| pattern.machines.is_none()) {
         true => Vec::new(),
         false => wanted.iter().filter_map(|pattern| pattern.machines.clone()).collect(),

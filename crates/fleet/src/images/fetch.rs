@@ -1,4 +1,5 @@
-//! Brings a file to a machine: from here, or from a URL. What broke off goes on where it was.
+//! Brings a file to a machine: from here, or from a URL. What broke off goes on where it was, unless nothing would tell that the file behind
+//! a URL has changed meanwhile.
 
 use super::error::ImageError;
 use super::store::folder;
@@ -16,10 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 const ARRIVALS: &str = ".cache/diskproof/images";
 /// Copies a file on this machine without its holes.
 const COPY: &str = r#"mkdir -p -m 755 -- "$2" && cp --sparse=always --reflink=auto -- "$0" "$2/$1""#;
-/// Downloads; the part of an earlier try is continued. `$0` is the URL, `$1` the folder, `$2` the name.
-const DOWNLOAD: &str = r#"mkdir -p -m 755 -- "$1" && cd "$1" && rm -f "$2.whole" &&
-if command -v curl >/dev/null; then curl -fsSL --proto =http,https --retry 3 -C - -o "$2" -- "$0"
-else wget -q -c -O "$2" -- "$0"; fi && mv -f "$2" "$2.whole""#;
+/// Downloads, and prints the name of the file. `$0` is the URL, `$1` the folder, `$2` the name; if `$3` is `resume`, the part of an earlier
+/// try is continued. The descriptor of the lock is also curl's, so the lock lasts as long as anybody writes. The file gets a name of its own
+/// at the end, which no other download uses; what a killed import left of such is removed after a day.
+const DOWNLOAD: &str = r#"mkdir -p -m 755 -- "$1" && cd "$1" && exec 9>"$2.lock" || exit 1
+flock -n 9 || { echo "another download of this URL is under way on this machine: wait until it ends" >&2; exit 1; }
+find . -maxdepth 1 -name "$2.*.whole" -mtime +0 -exec rm -f -- {} +
+[ "$3" = resume ] || rm -f -- "$2"
+if command -v curl >/dev/null; then
+if [ -e "$2" ]; then curl -fsSL --proto =http,https --retry 3 -C - -o "$2" -- "$0"; else curl -fsSL --proto =http,https --retry 3 -o "$2" -- "$0"; fi
+else wget -q -c -O "$2" -- "$0"; fi >&2 && mv -f -- "$2" "$2.$$.whole" && echo "$2.$$.whole""#;
 /// Prints digest and size.
 const MEASURE: &str = r#"sha256sum <"$0" | cut -d" " -f1; stat -c %s -- "$0""#;
 
@@ -78,8 +85,14 @@ pub(super) fn copied(
     Ok(Arrived { path, digest: copied.digest, bytes: copied.bytes, moved_bytes: copied.sent_bytes })
 }
 
-/// Has a machine download a file.
-pub(super) fn downloaded(at: &At, url: &str, progress: &(dyn Fn(u64) + Sync)) -> Result<Arrived, ImageError> {
+/// Has a machine download a file. `resumes`: the part of an earlier download of the URL is continued; the caller then checks the digest, which
+/// tells whether both parts are of one file.
+pub(super) fn downloaded(
+    at: &At,
+    url: &str,
+    resumes: bool,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Arrived, ImageError> {
     if !at.has("curl") && !at.has("wget") {
         return Err(ImageError::NoDownloader { machine: at.name().to_owned() });
     }
@@ -88,11 +101,16 @@ pub(super) fn downloaded(at: &At, url: &str, progress: &(dyn Fn(u64) + Sync)) ->
     let (name, _) = host::sha256(url.as_bytes(), u64::MAX).map_err(here)?;
     let name = &name[..16];
     let path = format!("{place}/{name}");
-    let before = size(at, &path).unwrap_or(0);
-    watched(at, &path, progress, || {
-        at.run_long("download the image", &["sh", "-c", DOWNLOAD, url, &place, name], PATIENCE)
+    let before = if resumes { size(at, &path).unwrap_or(0) } else { 0 };
+    let how = if resumes { "resume" } else { "anew" };
+    let said = watched(at, &path, progress, || {
+        at.run_long("download the image", &["sh", "-c", DOWNLOAD, url, &place, name, how], PATIENCE)
     })?;
-    measured(at, &format!("{path}.whole"), before)
+    let whole = said.trim();
+    if !whole.starts_with(name) || whole.contains('/') {
+        return Err(at.garbled(&said).into());
+    }
+    measured(at, &format!("{place}/{whole}"), before)
 }
 
 fn measured(at: &At, path: &str, before: u64) -> Result<Arrived, ImageError> {
@@ -128,4 +146,52 @@ fn watched<R: Send>(at: &At, path: &str, progress: &(dyn Fn(u64) + Sync), act: i
         done.store(true, Ordering::Relaxed);
         result
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{downloaded, folder};
+    use crate::at::{At, AtOptions, here};
+    use crate::link::Reach;
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    /// Answers one request, with the whole file.
+    fn server(body: &'static str) -> (String, std::thread::JoinHandle<()>) {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/disk.qcow2", socket.local_addr().unwrap());
+        let thread = std::thread::spawn(move || {
+            let (mut stream, _) = socket.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+            stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).unwrap();
+        });
+        (url, thread)
+    }
+
+    #[test]
+    fn without_a_digest_no_part_is_continued_and_a_url_is_downloaded_once_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let reach = Reach { ssh_config: None, connect_seconds: 3 };
+        let options = AtOptions { reach, state_dir: dir.path().to_owned(), sudo: false };
+        let at = At::open(&here(), &options).unwrap();
+        if !at.has("curl") && !at.has("wget") {
+            return;
+        }
+        let (url, thread) = server("new version");
+        let place = format!("{}/arriving", folder(&at));
+        let name = host::sha256(url.as_bytes(), u64::MAX).unwrap().0[..16].to_owned();
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(format!("{place}/{name}"), "old ver").unwrap();
+        let lock = std::fs::File::create(format!("{place}/{name}.lock")).unwrap();
+        lock.lock().unwrap();
+        let refused = downloaded(&at, &url, false, &|_| ()).unwrap_err().to_string();
+        assert!(refused.contains("another download of this URL"), "{refused}");
+        drop(lock);
+        let arrived = downloaded(&at, &url, false, &|_| ()).unwrap();
+        assert_eq!(std::fs::read_to_string(&arrived.path).unwrap(), "new version");
+        assert_eq!((arrived.bytes, arrived.moved_bytes), (11, 11));
+        thread.join().unwrap();
+    }
 }

@@ -95,7 +95,7 @@ pub fn import(
     }
     match source {
         ImageSource::Url(url) => {
-            let arrived = downloaded(at, url, progress)?;
+            let arrived = downloaded(at, url, expected.is_some(), progress)?;
             take(at, source, &name, expected.as_deref(), &arrived, None)
         }
         ImageSource::Here(path) => {

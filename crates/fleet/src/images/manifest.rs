@@ -78,7 +78,7 @@ impl Image {
 }
 
 /// Whether a text is a SHA-256 in hexadecimal.
-pub(super) fn is_digest(text: &str) -> bool {
+pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 

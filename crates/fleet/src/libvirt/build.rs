@@ -6,7 +6,7 @@ use super::guest_ssh::{GuestSsh, Try, address};
 use super::note::{FILE, Note};
 use super::request::{Network, NewDisk, NewGuest};
 use super::xml::{Boot, Cpu, DiskFile, Host, domain};
-use super::{domain::domains, filter, guest_name};
+use super::{domain::domains, filter, guest_name, leftover};
 use crate::at::{At, AtError};
 use crate::images::{CMDLINE, DiskFormat, Image, find};
 use crate::runtime_dir::RuntimeDir;
@@ -21,8 +21,6 @@ const SEED: &str = "seed.iso";
 const FOLDER: &str = r#"mkdir -p -m 755 -- "${0%/*}" && mkdir -m 711 -- "$0""#;
 /// Writes a file that only root and QEMU may read.
 const WRITE: &str = r#"umask 077; cat >"$0.tmp" && mv -f -- "$0.tmp" "$0""#;
-/// Removes a folder that a build left which was interrupted: only files that a build makes.
-const SWEEP: &str = r#"d=$0; if [ -d "$d" ] && ! [ -L "$d" ]; then cd "$d" && rm -f -- guest.json guest.json.tmp seed.iso seed.iso.tmp disk[0-9].qcow2 disk[0-9].raw && cd / && rmdir -- "$d" && echo swept; fi"#;
 /// How long sshd may refuse our key before somebody else's key is the explanation.
 const REFUSALS: Duration = Duration::from_secs(20);
 /// Between two tries.
@@ -63,6 +61,7 @@ pub fn build(at: &At, wanted: &NewGuest, steps: Steps<'_>) -> Result<Built, Gues
     at.needs("qemu-img", "qemu-utils")?;
     guest_name::check(&wanted.name)?;
     guest_name::check(&wanted.hostname)?;
+    guest_name::check_for_virsh(at, &wanted.name)?;
     filter::check(at, wanted)?;
     networks(at, wanted)?;
     let disks = planned(at, &wanted.disks)?;
@@ -70,15 +69,15 @@ pub fn build(at: &At, wanted: &NewGuest, steps: Steps<'_>) -> Result<Built, Gues
         return Err(GuestError::Exists { machine: at.name().to_owned(), name: wanted.name.clone() });
     }
     let folder = at.state(&format!("guests/{}", wanted.name));
-    let swept = at.run("look for what an interrupted build left", &["sh", "-c", SWEEP, &folder])?;
-    if swept.contains("swept") {
+    if leftover::sweep(at, &folder)? {
         (steps.tell)(&format!("{folder} was left by a build that was interrupted; it is made anew"));
     }
-    let making = Making { at, wanted, disks: &disks, folder: &folder };
+    let id: String = random::<8>()?.iter().map(|byte| format!("{byte:02x}")).collect();
+    let making = Making { at, wanted, disks: &disks, folder: &folder, id: &id };
     let (note, kvm) = match making.make(steps.tell) {
         Ok(made) => made,
         Err(error) => {
-            making.undo();
+            leftover::undo(at, &wanted.name, &folder, &id);
             return Err(error);
         }
     };
@@ -133,6 +132,8 @@ struct Making<'a> {
     wanted: &'a NewGuest,
     disks: &'a [Planned],
     folder: &'a str,
+    /// The id of the note: what has another one is not of this build.
+    id: &'a str,
 }
 
 impl Making<'_> {
@@ -143,18 +144,29 @@ impl Making<'_> {
             self.disks.iter().enumerate().map(|(number, disk)| self.file(number, disk)).collect();
         let name_of = |file: &DiskFile| file.path.rsplit('/').next().unwrap_or_default().to_owned();
         let note = Note {
-            id: random::<8>()?.iter().map(|byte| format!("{byte:02x}")).collect(),
+            id: self.id.to_owned(),
             folder: self.folder.to_owned(),
             files: files.iter().map(name_of).chain([SEED.to_owned()]).collect(),
             images: self.disks.iter().filter_map(|disk| Some(disk.image.as_ref()?.digest.clone())).collect(),
             address: wanted.nics.first().and_then(|nic| nic.address()).map(str::to_owned),
             host_key: key.public.clone(),
+            made: false,
         };
+        if !note.is_plain(&wanted.name) {
+            return Err(GuestError::Record {
+                machine: at.name().to_owned(),
+                guest: wanted.name.clone(),
+                why: format!(
+                    "the folder {} or the address {} has a form that diskproof doesn't read back",
+                    self.folder,
+                    note.address.unwrap_or_default()
+                ),
+            });
+        }
         let macs =
             wanted.nics.iter().map(|nic| nic.mac.map_or_else(mac, Ok)).collect::<Result<Vec<Mac>, _>>()?;
         at.run("make the guest's folder", &["sh", "-c", FOLDER, self.folder])?;
-        let text = serde_json::to_vec(&note).map_err(|error| self.wrong(&error))?;
-        self.write(FILE, text)?;
+        self.write_note(&note)?;
         for (disk, file) in self.disks.iter().zip(&files) {
             self.make_disk(disk, file)?;
         }
@@ -180,7 +192,13 @@ impl Making<'_> {
         if wanted.autostart {
             at.virsh("have the guest start with its machine", &["autostart", "--domain", &wanted.name])?;
         }
+        let note = Note { made: true, ..note };
+        self.write_note(&note)?;
         Ok((note, cpu != Cpu::Emulated))
+    }
+
+    fn write_note(&self, note: &Note) -> Result<(), GuestError> {
+        self.write(FILE, serde_json::to_vec(note).map_err(|error| self.wrong(&error))?)
     }
 
     /// Defines and starts the guest, by KVM where the machine has it and it works there.
@@ -275,14 +293,6 @@ impl Making<'_> {
         let path = format!("{}/{name}", self.folder);
         self.at.feed("write the guest's settings", &["sh", "-c", WRITE, &path], bytes)?;
         Ok(())
-    }
-
-    /// Removes what was made, as far as it can.
-    fn undo(&self) {
-        let (at, name) = (self.at, self.wanted.name.as_str());
-        let _ = at.virsh("switch the guest off", &["destroy", "--domain", name]);
-        let _ = at.virsh("remove the guest", &["undefine", "--domain", name]);
-        let _ = at.run("remove what was made", &["sh", "-c", SWEEP, self.folder]);
     }
 
     fn wrong(&self, error: &serde_json::Error) -> GuestError {

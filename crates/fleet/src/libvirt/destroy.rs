@@ -7,9 +7,10 @@ use crate::at::At;
 
 /// Prints the note in a guest's folder.
 const READ: &str = r#"if [ -f "$0/$1" ] && ! [ -L "$0" ]; then cat "$0/$1"; fi"#;
-/// Removes files of a folder, and the folder if it is empty then. Prints what is left.
-const REMOVE: &str =
-    r#"d=$0; cd "$d" || exit 1; rm -f -- "$@" && cd / && { rmdir -- "$d" 2>/dev/null || ls -A -- "$d"; }"#;
+/// Removes files of a folder, then the note (`$1`), without which nobody could remove them later, and the folder if it is empty then. Prints
+/// what is left.
+const REMOVE: &str = r#"d=$0; note=$1; shift; cd "$d" || exit 1
+rm -f -- "$@" && rm -f -- "$note" && cd / && { rmdir -- "$d" 2>/dev/null || ls -A -- "$d"; }"#;
 
 /// A removed guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,14 +43,43 @@ pub fn destroy(at: &At, guest: &str) -> Result<Destroyed, GuestError> {
     stop(at, guest, Stop::SwitchOff)?;
     let mut left = None;
     if has_folder {
-        let mut words = vec!["sh", "-c", REMOVE, note.folder.as_str()];
+        let mut words = vec!["sh", "-c", REMOVE, note.folder.as_str(), FILE];
         words.extend(note.files.iter().map(String::as_str));
-        // The note goes last, with the folder.
-        words.push(FILE);
         let said = at.run("remove its files", &words)?;
         let others: Vec<String> = said.lines().map(str::to_owned).collect();
         left = (!others.is_empty()).then(|| (note.folder.clone(), others));
     }
-    at.virsh("remove the guest", &["undefine", "--domain", guest, "--managed-save", "--nvram"])?;
+    // Without these options libvirt keeps a guest that has snapshots, while its disks are gone already.
+    let all = ["--managed-save", "--nvram", "--snapshots-metadata", "--checkpoints-metadata"];
+    at.virsh("remove the guest", &[&["undefine", "--domain", guest][..], &all].concat())?;
     Ok(Destroyed { left })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FILE, REMOVE};
+    use crate::at::{At, AtOptions, here};
+    use crate::link::Reach;
+
+    #[test]
+    fn the_note_stays_as_long_as_a_disk_does() {
+        let reach = Reach { ssh_config: None, connect_seconds: 3 };
+        let at = At::open(&here(), &AtOptions { reach, state_dir: "/nowhere".into(), sudo: false }).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("web");
+        // `rm -f` doesn't remove a directory, also as root.
+        std::fs::create_dir_all(folder.join("disk0.qcow2")).unwrap();
+        for name in [FILE, "seed.iso", "mine"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let path = folder.to_string_lossy().into_owned();
+        let remove = || at.run("remove", &["sh", "-c", REMOVE, &path, FILE, "disk0.qcow2", "seed.iso"]);
+        remove().unwrap_err();
+        assert!(folder.join(FILE).exists());
+        std::fs::remove_dir(folder.join("disk0.qcow2")).unwrap();
+        assert_eq!(remove().unwrap(), "mine\n");
+        std::fs::remove_file(folder.join("mine")).unwrap();
+        assert_eq!(remove().unwrap(), "");
+        assert!(!folder.exists());
+    }
 }

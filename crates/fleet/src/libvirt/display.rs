@@ -1,9 +1,9 @@
 //! The console and the screen of a guest.
 
 use super::error::GuestError;
+use super::guest_name::check_for_virsh;
 use crate::at::{At, AtError, Held, own_connection};
 use host::Ssh;
-use std::io;
 use std::net::TcpListener;
 use std::process::ExitStatus;
 
@@ -28,9 +28,11 @@ pub struct Tunnel {
 /// Connects this process's terminal to a guest's serial console, until `^]`.
 ///
 /// # Errors
-/// ssh or virsh can't be started.
-pub fn console(at: &At, guest: &str) -> io::Result<ExitStatus> {
+/// ssh or virsh can't be started, or virsh would take its name for another guest's number.
+pub fn console(at: &At, guest: &str) -> Result<ExitStatus, GuestError> {
+    check_for_virsh(at, guest)?;
     at.hand_over(&at.virsh_words(&["console", "--domain", guest]))
+        .map_err(|source| GuestError::Here { what: "can't run ssh or virsh".to_owned(), source })
 }
 
 /// Finds a guest's screen, and forwards a port to it where it is on another machine's loopback.
@@ -40,6 +42,7 @@ pub fn console(at: &At, guest: &str) -> io::Result<ExitStatus> {
 pub fn viewer(at: &At, guest: &str) -> Result<Viewer, GuestError> {
     let no_screen =
         |said: String| GuestError::NoScreen { machine: at.name().to_owned(), guest: guest.to_owned(), said };
+    check_for_virsh(at, guest)?;
     let said = match at.virsh("look for its screen", &["domdisplay", "--domain", guest]) {
         Ok(said) => said.trim().to_owned(),
         Err(AtError::Failed { said, .. }) => return Err(no_screen(said)),

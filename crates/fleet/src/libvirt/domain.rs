@@ -40,7 +40,7 @@ pub enum DomainState {
     Stopping,
     /// It is off.
     Off,
-    /// It crashed.
+    /// It crashed, and its QEMU keeps its memory.
     Crashed,
     /// It sleeps: its own power management suspended it.
     Asleep,
@@ -65,7 +65,7 @@ impl DomainState {
     /// Whether it holds memory.
     #[must_use]
     pub fn is_on(self) -> bool {
-        matches!(self, Self::Running | Self::Paused | Self::Stopping | Self::Asleep)
+        matches!(self, Self::Running | Self::Paused | Self::Stopping | Self::Crashed | Self::Asleep)
     }
 }
 
@@ -129,6 +129,11 @@ mod tests {
 
     const SAID: &str = "Domain: 'web'\n  state.state=1\n  state.reason=1\n  balloon.current=524288\n  balloon.maximum=1048576\n  \
         vcpu.current=2\n  vcpu.maximum=4\n\nDomain: 'it's: \u{1b}[2J'\n  state.state=5\n  balloon.maximum=1048576\n  vcpu.maximum=1\n\nDomain: 'x'\n";
+
+    #[test]
+    fn a_crashed_guest_still_has_its_disks_open() {
+        assert!(DomainState::of("6").is_on() && !DomainState::of("5").is_on());
+    }
 
     #[test]
     fn what_libvirt_says_is_read_and_what_it_does_not_say_is_none() {

@@ -36,6 +36,18 @@ pub enum GuestError {
         /// The name.
         name: String,
     },
+    /// virsh would take its name for another guest's number or UUID.
+    #[error(
+        "{machine}:{}: virsh takes such a name for the number or UUID of a guest, and may find another one; use virsh there with its UUID, \
+         as `virsh list --all --uuid --name` prints it",
+        .guest.shown()
+    )]
+    NotAName {
+        /// The machine.
+        machine: String,
+        /// The guest.
+        guest: String,
+    },
     /// There is one already.
     #[error(
         "{machine} has a guest {name} already; name the new one otherwise, or `diskproof guests destroy {machine}:{name}`"
@@ -174,6 +186,19 @@ pub enum GuestError {
         /// Why.
         why: String,
     },
+    /// Its machine's name can't stand in ssh's configuration.
+    #[error(
+        "{machine}:{guest}: the name {} or the destination {} of its machine can't stand in ssh's configuration; give the machine others",
+        .machine.shown(), .ssh.shown()
+    )]
+    NoEntry {
+        /// The machine.
+        machine: String,
+        /// The guest.
+        guest: String,
+        /// The machine's destination for ssh.
+        ssh: String,
+    },
     /// It has no screen.
     #[error("{machine}:{guest} shows no screen: {said}; `diskproof guests console` shows its serial console")]
     NoScreen {
@@ -202,10 +227,12 @@ impl GuestError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Name { .. }
+            | Self::NotAName { .. }
             | Self::Exists { .. }
             | Self::Small { .. }
             | Self::NoKey
             | Self::NotPublic { .. }
+            | Self::NoEntry { .. }
             | Self::NotOurs { .. } => Fault::User,
             Self::Image(error) => error.fault(),
             _ => Fault::Machine,

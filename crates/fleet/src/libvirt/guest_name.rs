@@ -1,6 +1,7 @@
 //! Names of guests: host names that people can read.
 
 use super::error::GuestError;
+use crate::at::At;
 use std::io::Read as _;
 
 /// Most characters of a label of a host name (RFC 1123).
@@ -24,6 +25,26 @@ pub fn check(name: &str) -> Result<(), GuestError> {
         true => Ok(()),
         false => Err(GuestError::Name { name: name.to_owned() }),
     }
+}
+
+/// Checks that `virsh --domain NAME` finds the guest of this name: it looks for a number and for a UUID first.
+pub(super) fn check_for_virsh(at: &At, name: &str) -> Result<(), GuestError> {
+    match is_number(name) || is_uuid(name) {
+        true => Err(GuestError::NotAName { machine: at.name().to_owned(), guest: name.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// As C's `strtol` reads numbers.
+fn is_number(name: &str) -> bool {
+    let digits = name.trim_start();
+    let digits = digits.strip_prefix(['+', '-']).unwrap_or(digits);
+    !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
+}
+
+/// As libvirt reads UUIDs, which takes dashes anywhere.
+fn is_uuid(name: &str) -> bool {
+    name.len() == 36 && name.chars().all(|c| c.is_ascii_hexdigit() || c == '-' || c.is_ascii_whitespace())
 }
 
 /// Makes a name from a text, with an end that makes it unique: `debian-12-k7m2p`.
@@ -55,7 +76,7 @@ fn from_parts(from: &str, bytes: [u8; UNIQUE]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{check, from_parts, generated};
+    use super::{check, from_parts, generated, is_number, is_uuid};
 
     #[test]
     fn whatever_they_are_made_from_they_are_host_names() {
@@ -75,6 +96,14 @@ mod tests {
             check(&name).unwrap();
         }
         assert_ne!(generated("a").unwrap(), generated("a").unwrap());
+    }
+
+    #[test]
+    fn names_that_virsh_takes_for_others_are_known() {
+        assert!(["3", "007", " 3", "+3", "-1"].into_iter().all(is_number));
+        assert!(["web3", "3a", "0x3", "", "-", "3 "].into_iter().all(|name| !is_number(name)));
+        let uuid = "a1b2c3d4-0000-4000-8000-0123456789ab";
+        assert!(is_uuid(uuid) && !is_uuid(&uuid[1..]) && !is_uuid(&uuid.replace('0', "x")));
     }
 
     #[test]

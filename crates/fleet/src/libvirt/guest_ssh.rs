@@ -160,16 +160,29 @@ pub fn shell(at: &At, guest: &str, words: &[String]) -> Result<std::process::Exi
 /// diskproof didn't make the guest, or it has no address.
 pub fn config_entry(at: &At, guest: &str) -> Result<String, GuestError> {
     let (address, host_key) = way(at, guest)?;
+    let (name, ssh) = (at.name(), &at.machine().ssh);
+    if [name, ssh.as_str()].into_iter().any(has_second_meaning) {
+        return Err(GuestError::NoEntry {
+            machine: name.to_owned(),
+            guest: guest.to_owned(),
+            ssh: ssh.clone(),
+        });
+    }
     let alias = alias(at, guest);
     let jump = match at.is_here() {
         true => String::new(),
-        false => format!("  ProxyJump {}\n", at.machine().ssh),
+        false => format!("  ProxyJump {ssh}\n"),
     };
     Ok(format!(
         "Host {guest}\n  HostName {address}\n  Port 22\n  User root\n{jump}  HostKeyAlias {alias}\n  \
          KnownHostsCommand /usr/bin/echo \"{alias} {}\"\n",
         host_key.trim()
     ))
+}
+
+/// Whether a name can't stand in ssh's configuration as it is.
+fn has_second_meaning(name: &str) -> bool {
+    name.contains(|c: char| c.is_control() || c.is_whitespace() || "\"'\\%#,".contains(c))
 }
 
 fn way(at: &At, guest: &str) -> Result<(String, String), GuestError> {
@@ -185,7 +198,7 @@ fn way(at: &At, guest: &str) -> Result<(String, String), GuestError> {
 
 #[cfg(test)]
 mod tests {
-    use super::first_address;
+    use super::{first_address, has_second_meaning};
 
     #[test]
     fn the_address_is_one() {
@@ -193,5 +206,11 @@ mod tests {
         assert_eq!(first_address(said).as_deref(), Some("192.168.122.57"));
         assert_eq!(first_address(" vnet0 52:54:00:aa:bb:cc ipv4 $(x)/24\n"), None);
         assert_eq!(first_address("\n"), None);
+    }
+
+    #[test]
+    fn a_name_that_ssh_would_read_as_more_than_a_name_is_known() {
+        assert!(["ham0", "root@10.0.0.1", "ssh://me@[::1]:22"].into_iter().all(|n| !has_second_meaning(n)));
+        assert!(["a b", "a\nProxyCommand x", "a%h", "a\"", "a,b"].into_iter().all(has_second_meaning));
     }
 }

@@ -3,6 +3,7 @@
 
 use super::domain::domains;
 use super::error::GuestError;
+use super::guest_name::check_for_virsh;
 use super::note::{FILE, Note, note};
 use crate::at::{At, AtError, Held, own_connection};
 use crate::runtime_dir::RuntimeDir;
@@ -15,7 +16,15 @@ const READY: [&str; 3] = ["sh", "-c", "echo diskproof; exec cat >/dev/null"];
 /// Where libvirt's daemon, or that of its QEMU driver, listens.
 const SOCKETS: &str = r#"for s in /run/libvirt/virtqemud-sock /run/libvirt/libvirt-sock; do if [ -S "$s" ]; then echo "$s"; exit 0; fi; done; exit 1"#;
 /// Prints the size of a guest's disk.
-const SIZE: [&str; 4] = ["qemu-img", "info", "--output=json", "-U"];
+const SIZE: [&str; 5] = ["qemu-img", "info", "--output=json", "-U", "-f"];
+/// Makes the guest's folder. One that is there may have been left by an interrupted move, or be the guest's own where both machines share
+/// the directory, so it is never taken over.
+const FOLDER: &str = r#"mkdir -p -m 755 -- "${0%/*}" || exit 1
+if [ -e "$0" ]; then echo "the folder $0 is there already. If a move that was interrupted left it, remove it there; if both machines share this directory, it is the guest's own, and must stay" >&2; exit 1; fi
+mkdir -m 711 -- "$0""#;
+/// Removes files of a folder, then the note (`$1`), then the folder.
+const REMOVE: &str =
+    r#"d=$0; note=$1; shift; cd "$d" && rm -f -- "$@" && rm -f -- "$note" && cd / && rmdir -- "$d""#;
 /// Time limit of a move.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
@@ -31,6 +40,7 @@ pub fn migrate(at: &At, guest: &str, to: &At) -> Result<Duration, GuestError> {
         to: to.name().to_owned(),
         why: why.to_owned(),
     };
+    check_for_virsh(at, guest)?;
     if at.name() == to.name() {
         return Err(no("it is there"));
     }
@@ -53,37 +63,66 @@ pub fn migrate(at: &At, guest: &str, to: &At) -> Result<Duration, GuestError> {
         ));
     }
     if let Some(note) = &note {
-        prepare(at, note, to, &no)?;
+        prepare(at, guest, note, to, &no)?;
     }
-    let moved = transfer(at, guest, to, note.is_some(), &no);
-    if let Some(note) = &note {
-        let (from, why) =
-            if moved.is_ok() { (at, "remove what moved away") } else { (to, "remove what was prepared") };
-        remove(from, note, why)?;
+    match (transfer(at, guest, to, note.is_some(), &no), &note) {
+        (Ok(()), Some(note)) => remove(at, note, "remove what moved away")?,
+        (Err(error), Some(note)) => return Err(cleared(to, guest, note, error, &no)),
+        (moved, None) => moved?,
     }
-    moved.map(|()| began.elapsed())
+    Ok(began.elapsed())
+}
+
+/// Removes what was prepared at the destination after an error, and returns the error. A guest that is there all the same keeps its disks.
+fn cleared(
+    to: &At,
+    guest: &str,
+    note: &Note,
+    error: GuestError,
+    no: &dyn Fn(&str) -> GuestError,
+) -> GuestError {
+    let (machine, folder) = (to.name(), &note.folder);
+    let left = match domains(to) {
+        Ok(there) if there.iter().any(|domain| domain.name == guest) => format!(
+            "{machine} has the guest all the same, so its files there stay: `diskproof guests list` shows where it runs"
+        ),
+        Ok(_) => match remove(to, note, "remove what was prepared") {
+            Ok(()) => return error,
+            Err(failed) => format!("{failed}: remove {folder} there"),
+        },
+        Err(failed) => format!(
+            "what was prepared stays, since {machine} doesn't say whether it has the guest ({}): if it hasn't, remove {folder} there",
+            record::printable::chain(&failed)
+        ),
+    };
+    let why = match error {
+        GuestError::NoMove { why, .. } => why,
+        error => record::printable::chain(&error),
+    };
+    no(&format!("{why}; {left}"))
 }
 
 /// Makes the guest's folder at the destination: the same layers over the same images, empty, and the same settings.
-fn prepare(at: &At, note: &Note, to: &At, no: &dyn Fn(&str) -> GuestError) -> Result<(), GuestError> {
+fn prepare(
+    at: &At,
+    guest: &str,
+    note: &Note,
+    to: &At,
+    no: &dyn Fn(&str) -> GuestError,
+) -> Result<(), GuestError> {
     for image in &note.images {
         let there = crate::images::find(to, image).map_err(|_| {
             no(&format!(
                 "it lacks the image {}: `diskproof images import` it there first",
-                &image[..12.min(image.len())]
+                image.get(..12).unwrap_or(image)
             ))
         })?;
         if there.disk(to) != there.disk(at) {
             return Err(no("its state directory is another one, and a guest's files keep their paths"));
         }
     }
-    let make = r#"mkdir -p -m 755 -- "${0%/*}" && mkdir -m 711 -- "$0""#;
-    to.run("make the guest's folder", &["sh", "-c", make, &note.folder])?;
-    let made = fill(at, note, to);
-    if made.is_err() {
-        remove(to, note, "remove what was prepared")?;
-    }
-    made
+    to.run("make the guest's folder", &["sh", "-c", FOLDER, &note.folder])?;
+    fill(at, note, to).map_err(|error| cleared(to, guest, note, error, no))
 }
 
 fn fill(at: &At, note: &Note, to: &At) -> Result<(), GuestError> {
@@ -93,13 +132,14 @@ fn fill(at: &At, note: &Note, to: &At) -> Result<(), GuestError> {
             copy(at, &path, to)?;
             continue;
         }
-        let said = at.run("look at its disk", &[&SIZE[..], &["--", &path]].concat())?;
+        // Whoever is in the guest may write the beginning of a raw disk, so its form is never guessed from what is in it.
+        let format = if name.ends_with(".raw") { "raw" } else { "qcow2" };
+        let said = at.run("look at its disk", &[&SIZE[..], &[format, "--", &path]].concat())?;
         let info: serde_json::Value = serde_json::from_str(&said).map_err(|_| at.garbled(&said))?;
         let text = |key: &str| info.get(key).and_then(serde_json::Value::as_str);
         let size =
             info.get("virtual-size").and_then(serde_json::Value::as_u64).unwrap_or_default().to_string();
-        let format = text("format").unwrap_or("qcow2").to_owned();
-        let mut words = vec!["qemu-img", "create", "-q", "-f", &format];
+        let mut words = vec!["qemu-img", "create", "-q", "-f", format];
         if let (Some(below), Some(kind)) = (text("backing-filename"), text("backing-filename-format")) {
             words.extend(["-b", below, "-F", kind]);
         }
@@ -117,11 +157,9 @@ fn copy(at: &At, path: &str, to: &At) -> Result<(), GuestError> {
     Ok(())
 }
 
-fn remove(at: &At, note: &Note, doing: &'static str) -> Result<(), GuestError> {
-    let script = r#"d=$0; cd "$d" && rm -f -- "$@" && cd / && rmdir -- "$d""#;
-    let mut words = vec!["sh", "-c", script, note.folder.as_str()];
+fn remove(at: &At, note: &Note, doing: &'static str) -> Result<(), AtError> {
+    let mut words = vec!["sh", "-c", REMOVE, note.folder.as_str(), FILE];
     words.extend(note.files.iter().map(String::as_str));
-    words.push(FILE);
     at.run(doing, &words)?;
     Ok(())
 }
@@ -153,7 +191,8 @@ fn transfer(
     let words = at.virsh_words(&words);
     let moved = at.run_long("move the guest", &words, PATIENCE);
     if !at.is_here() {
-        at.run("remove the socket", &["rm", "-f", "--", &bridge.socket])?;
+        // The move itself tells whether it succeeded; a socket that stays does no harm.
+        let _ = at.run("remove the socket", &["rm", "-f", "--", &bridge.socket]);
     }
     match moved {
         Ok(_) => Ok(()),

@@ -25,10 +25,11 @@ pub struct NoGuest {
 }
 
 impl GuestPattern {
-    /// Reads `MACHINE:GUEST`, `MACHINE:` (all guests of it) or `GUEST` (on all machines). The colon of a range stands in brackets, and
-    /// that of `tag:` follows this word.
-    #[must_use]
-    pub fn parse(text: &str) -> Self {
+    /// Reads `MACHINE:GUEST` or `GUEST` (on all machines). The colon of a range stands in brackets, and that of `tag:` follows this word.
+    ///
+    /// # Errors
+    /// A part is empty, as where a script's variable is unset: `destroy` would otherwise remove all guests.
+    pub fn parse(text: &str) -> Result<Self, NoGuest> {
         let mut depth = 0_usize;
         let from = if text.starts_with("tag:") { "tag:".len() } else { 0 };
         let colon = text[from..].char_indices().find(|(_, c)| {
@@ -43,11 +44,14 @@ impl GuestPattern {
             Some((at, _)) => (Some(&text[..from + at]), &text[from + at + 1..]),
             None => (None, text),
         };
-        let all = |text: &str| text.is_empty() || text == "*";
-        Self {
-            machines: machines.filter(|machines| !all(machines)).map(str::to_owned),
-            guests: if all(guests) { "*".to_owned() } else { guests.to_owned() },
+        if machines.is_some_and(str::is_empty) || guests.is_empty() {
+            let known = "it has an empty name; is a variable unset? `*` selects all".to_owned();
+            return Err(NoGuest { pattern: printable(text).into_owned(), known });
         }
+        Ok(Self {
+            machines: machines.filter(|machines| *machines != "*").map(str::to_owned),
+            guests: guests.to_owned(),
+        })
     }
 }
 
@@ -111,7 +115,9 @@ mod tests {
     }
 
     fn names(patterns: &[&str]) -> Result<String, String> {
-        let patterns: Vec<GuestPattern> = patterns.iter().map(|text| GuestPattern::parse(text)).collect();
+        let patterns: Result<Vec<GuestPattern>, _> =
+            patterns.iter().map(|text| GuestPattern::parse(text)).collect();
+        let patterns = patterns.map_err(|error| error.to_string())?;
         let found = select(domains(), &patterns, &|pattern, machine| glob(pattern, machine));
         found
             .map(|found| found.iter().map(Domain::full_name).collect::<Vec<_>>().join(" "))
@@ -124,7 +130,6 @@ mod tests {
             (&[][..], "ham1:web0 ham1:mail ham2:web0 ham2:a:b"),
             (&["*"], "ham1:web0 ham1:mail ham2:web0 ham2:a:b"),
             (&["ham2:*"], "ham2:web0 ham2:a:b"),
-            (&["ham2:"], "ham2:web0 ham2:a:b"),
             (&["ham*:web*"], "ham1:web0 ham2:web0"),
             (&["web0", "ham1:mail"], "ham1:web0 ham1:mail ham2:web0"),
             (&["ham2:a:b"], "ham2:a:b"),
@@ -132,13 +137,20 @@ mod tests {
         ] {
             assert_eq!(names(patterns).as_deref(), Ok(expected), "{patterns:?}");
         }
+        for empty in ["", "ham2:", ":web0", ":"] {
+            let wrong = names(&["mail", empty]).unwrap_err();
+            assert!(
+                wrong.starts_with(&format!("`{empty}` selects no guest; it has an empty name")),
+                "{wrong}"
+            );
+        }
         let wrong = names(&["ham1:wbe0"]).unwrap_err();
         assert_eq!(wrong, "`ham1:wbe0` selects no guest; guests: ham1:web0, ham1:mail, ham2:web0, ham2:a:b");
     }
 
     #[test]
     fn a_tag_keeps_its_colon() {
-        let pattern = GuestPattern::parse("tag:nvme:web*");
+        let pattern = GuestPattern::parse("tag:nvme:web*").unwrap();
         assert_eq!((pattern.machines.as_deref(), pattern.guests.as_str()), (Some("tag:nvme"), "web*"));
     }
 }

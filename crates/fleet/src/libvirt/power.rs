@@ -1,6 +1,7 @@
 //! Starts, stops and reboots guests.
 
 use super::error::GuestError;
+use super::guest_name::check_for_virsh;
 use crate::at::At;
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,9 @@ pub fn start(at: &At, guest: &str) -> Result<(), GuestError> {
 /// Reboots a guest, which it does by itself; this doesn't wait for it.
 ///
 /// # Errors
-/// It doesn't run.
+/// It doesn't run, or virsh would take its name for another guest's number.
 pub fn reboot(at: &At, guest: &str) -> Result<(), GuestError> {
+    check_for_virsh(at, guest)?;
     at.virsh("reboot the guest", &["reboot", "--domain", guest])?;
     Ok(())
 }
@@ -75,9 +77,11 @@ pub fn stop(at: &At, guest: &str, how: Stop) -> Result<(), GuestError> {
 
 /// Whether a guest is off.
 pub(super) fn is_off(at: &At, guest: &str) -> Result<bool, GuestError> {
-    Ok(matches!(state(at, guest)?.as_str(), "shut off" | "crashed"))
+    // A crashed guest is listed so only while its QEMU still runs (`on_crash` is `preserve`), and has its disks open.
+    Ok(state(at, guest)? == "shut off")
 }
 
 fn state(at: &At, guest: &str) -> Result<String, GuestError> {
+    check_for_virsh(at, guest)?;
     Ok(at.virsh("look at the guest", &["domstate", "--domain", guest])?.trim().to_owned())
 }

@@ -178,6 +178,7 @@ mod tests {
             images: Vec::new(),
             address: None,
             host_key: String::new(),
+            made: false,
         };
         let host = Host { arch: "x86_64".to_owned(), cpu: Cpu::Emulated };
         let xml = domain(&wanted, &[Mac([0x52, 0x54, 0, 1, 2, 3])], &disks, None, &host, &note).unwrap();

@@ -5,13 +5,17 @@ use super::packed::Packed;
 use super::unfit::unfit;
 use record::id::{CellId, RunId};
 use record::plan::{Cell, Plan};
+use record::printable::printable;
 use run::Earlier;
 use run::controller::targets_of;
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Most bytes of a descriptor, with the end of its line.
 pub const DESCRIPTOR_BYTES: usize = 4096;
+/// Most bytes of an id; a run's has 20, and a block's at most 22 more.
+const ID_BYTES: usize = 64;
 /// The format of a descriptor.
 const FORMAT: &str = "diskproof.block/1.0";
 
@@ -51,18 +55,37 @@ pub struct Submitter {
     pub store: String,
 }
 
+/// What descriptors of all formats have.
+#[derive(Deserialize)]
+struct Format {
+    format: String,
+}
+
+/// Whether a text may be the id of a run or block: these become names of files.
+fn is_id(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    (1..=ID_BYTES).contains(&text.len()) && !text.starts_with(['.', '-']) && text.chars().all(is_plain)
+}
+
 impl Descriptor {
     /// Reads a descriptor.
     ///
     /// # Errors
-    /// It isn't one, or it has another format.
+    /// It isn't one, or it has another format, or its ids can't be file names.
     pub fn read(line: &str) -> Result<Self, QueueError> {
-        let read: Self = serde_json::from_str(line.trim()).map_err(QueueError::NotADescriptor)?;
-        if read.format == FORMAT {
-            Ok(read)
-        } else {
-            Err(QueueError::OtherFormat { found: read.format, ours: FORMAT })
+        // The format first: a block of another version may have other fields.
+        let Format { format } = serde_json::from_str(line.trim()).map_err(QueueError::NotADescriptor)?;
+        if format != FORMAT {
+            return Err(QueueError::OtherFormat { found: format, ours: FORMAT });
         }
+        let read: Self = serde_json::from_str(line.trim()).map_err(QueueError::NotADescriptor)?;
+        for id in [&read.run.0, &read.block] {
+            if !is_id(id) {
+                let why = format!("`{}` is no id of a run or block", printable(id));
+                return Err(QueueError::NotADescriptor(serde_json::Error::custom(why)));
+            }
+        }
+        Ok(read)
     }
 
     /// Writes it on one line, without its end.
@@ -244,6 +267,31 @@ mod tests {
         let line = all[0].line().unwrap().replace("block/1.0", "block/2.0");
         assert!(matches!(Descriptor::read(&line), Err(QueueError::OtherFormat { .. })));
         assert!(matches!(Descriptor::read("hello"), Err(QueueError::NotADescriptor(_))));
+        let newer = r#"{"format":"diskproof.block/2.0","what":"it has other fields"}"#;
+        assert!(matches!(Descriptor::read(newer), Err(QueueError::OtherFormat { .. })));
+    }
+
+    #[test]
+    fn an_id_that_would_be_a_path_is_refused() {
+        let all = blocks(&run(), &plan(2, 1), None, |_, _| false).unwrap();
+        for id in ["", "../../etc/x", "/x", ".x", "-x", "a b", "a\n", "é", &"a".repeat(65)] {
+            let with = |block: Descriptor| Descriptor::read(&block.line().unwrap());
+            let by_run = with(Descriptor { run: RunId(id.to_owned()), ..all[0].clone() });
+            let by_block = with(Descriptor { block: id.to_owned(), ..all[0].clone() });
+            for read in [by_run, by_block] {
+                assert!(matches!(read, Err(QueueError::NotADescriptor(_))), "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_is_wrong_for_every_worker_takes_a_block_out_of_the_queue() {
+        let wrong = Descriptor::read("hello").unwrap_err();
+        assert!(wrong.is_wrong_everywhere());
+        let version = Descriptor::read(r#"{"format":"diskproof.block/2.0"}"#).unwrap_err();
+        for here in [version, QueueError::NoPlan] {
+            assert!(!here.is_wrong_everywhere(), "{here}");
+        }
     }
 
     #[test]

@@ -104,6 +104,9 @@ pub enum Answer {
     Refused {
         /// Why.
         reason: String,
+        /// Whether the block is wrong, so that every sender is refused.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        everywhere: bool,
     },
 }
 
@@ -242,10 +245,10 @@ impl Remote {
         Ok(())
     }
 
-    fn refused(&self, reason: String) -> QueueError {
+    fn refused(&self, reason: String, everywhere: bool) -> QueueError {
         let block = self.begin.as_ref().map(|begin| begin.block.clone()).unwrap_or_default();
         let reason = record::printable::printable(&reason).into_owned();
-        QueueError::Refused { block, to: self.name.clone(), reason }
+        QueueError::Refused { block, to: self.name.clone(), reason, everywhere }
     }
 }
 
@@ -256,14 +259,16 @@ impl Delivery for Remote {
         self.begin = Some(begin.clone());
         match answer? {
             Answer::Accepted(accepted) => Ok(accepted),
-            Answer::Refused { reason } => Err(self.refused(reason)),
-            Answer::Kept | Answer::Duplicate => Err(self.refused("it gave no proper answer".to_owned())),
+            Answer::Refused { reason, everywhere } => Err(self.refused(reason, everywhere)),
+            Answer::Kept | Answer::Duplicate => {
+                Err(self.refused("it gave no proper answer".to_owned(), false))
+            }
         }
     }
 
     fn send(&mut self, line: &Line) -> Result<bool, QueueError> {
         match self.ask(line)? {
-            Answer::Refused { reason } => Err(self.refused(reason)),
+            Answer::Refused { reason, everywhere } => Err(self.refused(reason, everywhere)),
             answer => Ok(answer != Answer::Duplicate),
         }
     }

@@ -91,6 +91,8 @@ pub enum QueueError {
         to: String,
         /// Its reason.
         reason: String,
+        /// Whether the submitter refuses the block itself, and so every worker.
+        everywhere: bool,
     },
     /// A file of results can't be written.
     #[error("cannot write the results to {}", path.shown())]
@@ -124,6 +126,19 @@ pub enum QueueError {
 }
 
 impl QueueError {
+    /// Whether the block is wrong, and not the worker: every other worker would fail in the same way, so the queue may drop it.
+    #[must_use]
+    pub fn is_wrong_everywhere(&self) -> bool {
+        matches!(
+            self,
+            Self::NotADescriptor(_)
+                | Self::OtherPlan { .. }
+                | Self::NoSuchBlock { .. }
+                | Self::Unfit(_)
+                | Self::Refused { everywhere: true, .. }
+        )
+    }
+
     /// Whose fault it is.
     #[must_use]
     pub fn fault(&self) -> Fault {

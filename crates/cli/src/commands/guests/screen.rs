@@ -19,8 +19,7 @@ const REMOTE_VIEWER: &str = "remote-viewer";
 pub(super) fn console(args: &OneGuest, from: &From, settings: &Settings) -> Result<Exit, Failure> {
     let (at, guest) = one_guest(&args.guest, from, settings)?;
     output::aside("^] ends it");
-    let ended = libvirt::console(&at, &guest);
-    Ok(exit(ended.map_err(|error| Failure::machine(format!("can't run ssh or virsh: {error}")))?))
+    Ok(exit(libvirt::console(&at, &guest).map_err(guest_failure)?))
 }
 
 pub(super) fn shell(args: &GuestsShell, from: &From, settings: &Settings) -> Result<Exit, Failure> {

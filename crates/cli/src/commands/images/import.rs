@@ -35,14 +35,12 @@ pub(super) fn build(args: &ImagesBuild, from: &From, settings: &Settings) -> Res
             output::aside(&told.to_string());
         }
     };
-    let folder = lab::debian(&settings.state.value, debian, args.mirror.as_deref(), &LocalRunner, &ear)
+    let made = lab::debian(&settings.state.value, debian, args.mirror.as_deref(), &LocalRunner, &ear)
         .map_err(Failure::machine)?;
-    let taken = take(machines, &ImageSource::Here(folder.clone()), Some(debian.name), None, from, settings);
-    if let Err(error) = std::fs::remove_dir_all(&folder) {
-        output::aside(&format!(
-            "diskproof: can't remove {}: {error}",
-            record::printable::Shown::shown(&folder)
-        ));
+    let source = ImageSource::Here(made.folder().to_owned());
+    let taken = take(machines, &source, Some(debian.name), None, from, settings);
+    if let Err(error) = made.remove() {
+        output::aside(&format!("diskproof: {}", chain(&error)));
     }
     taken
 }

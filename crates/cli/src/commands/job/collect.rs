@@ -88,7 +88,7 @@ impl Tally {
             };
             let is_trial = matches!(line, Line::Trial { .. });
             match taker.take(line) {
-                Answer::Refused { reason } => self.refuse(&at(), &reason),
+                Answer::Refused { reason, .. } => self.refuse(&at(), &reason),
                 Answer::Duplicate => {
                     self.known += 1;
                     output::aside(&format!("{}: this trial is stored already", at()));

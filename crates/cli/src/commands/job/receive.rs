@@ -19,7 +19,9 @@ pub(super) fn receive(settings: &Settings) -> Result<Exit, Failure> {
     {
         let answer = match serde_json::from_slice::<Line>(&line) {
             Ok(line) => taker.take(line),
-            Err(error) => Answer::Refused { reason: format!("the line can't be read: {error}") },
+            Err(error) => {
+                Answer::Refused { reason: format!("the line can't be read: {error}"), everywhere: false }
+            }
         };
         let mut answer = serde_json::to_vec(&answer).map_err(Failure::ours)?;
         answer.push(b'\n');

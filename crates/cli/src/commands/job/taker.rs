@@ -23,6 +23,16 @@ struct Current {
     plan: Plan,
 }
 
+/// Refuses a line that this machine may take another time, or from another sender.
+fn not_now(reason: String) -> Answer {
+    Answer::Refused { reason, everywhere: false }
+}
+
+/// Refuses a block whoever does it.
+fn never(reason: String) -> Answer {
+    Answer::Refused { reason, everywhere: true }
+}
+
 impl<'a> Taker<'a> {
     pub(super) fn new(store: &'a Store) -> Self {
         Self { store, current: None }
@@ -36,37 +46,38 @@ impl<'a> Taker<'a> {
     /// Takes a line, and answers it when what is in it is stored.
     pub(super) fn take(&mut self, line: Line) -> Answer {
         let taken = match (line, &self.current) {
-            (Line::Begin(begin), _) => self.begin(begin),
+            (Line::Begin(begin), _) => return self.begin(begin).unwrap_or_else(|refusal| refusal),
             (_, None) => Err("a block must begin first".to_owned()),
             (Line::Machine { environment }, Some(current)) => self.machine(current, *environment),
             (Line::Volumes { volumes }, Some(current)) => self.volumes(current, volumes),
             (Line::Trial { record }, Some(current)) => self.trial(current, &record),
         };
-        taken.unwrap_or_else(|reason| Answer::Refused { reason })
+        taken.unwrap_or_else(not_now)
     }
 
-    fn begin(&mut self, begin: Begin) -> Result<Answer, String> {
+    /// Begins a block, or refuses it.
+    fn begin(&mut self, begin: Begin) -> Result<Answer, Answer> {
         self.current = None;
         if !begin.is_readable() {
-            return Err(format!(
+            return Err(not_now(format!(
                 "the results have format {}: use the same version on both machines",
                 begin.format
-            ));
+            )));
         }
         let plan = self.store.plan_as_made(&begin.run).map_err(|error| match error {
             StoreError::NoSuchRun { .. } => {
-                format!("{}; results go to the store in which the run was made", chain(&error))
+                never(format!("{}; results go to the store in which the run was made", chain(&error)))
             }
-            error => chain(&error),
+            error => not_now(chain(&error)),
         })?;
-        let packed = Packed::of(&plan).map_err(|error| chain(&error))?;
+        let packed = Packed::of(&plan).map_err(|error| not_now(chain(&error)))?;
         if packed.digest != begin.plan_digest {
-            return Err(format!(
+            return Err(never(format!(
                 "run {} has another plan here: its digest is {}, and that of the block is {}",
                 begin.run, packed.digest, begin.plan_digest
-            ));
+            )));
         }
-        let done = self.store.done(&begin.run).map_err(|error| chain(&error))?;
+        let done = self.store.done(&begin.run).map_err(|error| not_now(chain(&error)))?;
         let of_block = |id: &TrialId| {
             let is_here = plan.cells.iter().any(|cell| cell.id == id.cell && cell.target == begin.target);
             id.round == begin.round && is_here
@@ -189,7 +200,7 @@ mod tests {
 
     fn reason(answer: Answer) -> String {
         match answer {
-            Answer::Refused { reason } => reason,
+            Answer::Refused { reason, .. } => reason,
             other => panic!("{other:?}"),
         }
     }
@@ -223,11 +234,21 @@ mod tests {
         assert!(reason(taker.take(trial(&scene, 0, first))).contains("must begin first"));
         let begin = Begin::of(first);
         let elsewhere = Begin { run: RunId("other".to_owned()), ..begin.clone() };
-        assert!(reason(taker.take(Line::Begin(elsewhere))).contains("there is no run"));
+        let refused = taker.take(Line::Begin(elsewhere));
+        assert!(
+            matches!(refused, Answer::Refused { everywhere: true, .. }),
+            "no worker can do it: {refused:?}"
+        );
+        assert!(reason(refused).contains("there is no run"));
         let changed = Begin { plan_digest: "0".to_owned(), ..begin.clone() };
         assert!(reason(taker.take(Line::Begin(changed))).contains("another plan"));
         let newer = Begin { format: "diskproof.results/9.0".to_owned(), ..begin.clone() };
-        assert!(reason(taker.take(Line::Begin(newer))).contains("same version"));
+        let refused = taker.take(Line::Begin(newer));
+        assert!(
+            matches!(refused, Answer::Refused { everywhere: false, .. }),
+            "another worker can: {refused:?}"
+        );
+        assert!(reason(refused).contains("same version"));
         taker.take(Line::Begin(begin));
         assert!(reason(taker.take(trial(&scene, 0, second))).contains("is not one of block"));
         let Line::Trial { mut record } = trial(&scene, 0, first) else { panic!() };

@@ -6,15 +6,17 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use crate::signals::Wish;
-use fleet::queue::Descriptor;
 use fleet::queue::gearman::{Connection, Job};
+use fleet::queue::{Descriptor, QueueError};
 use record::block::Queue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often to look for signals while there is nothing to do.
 const LOOK: Duration = Duration::from_millis(200);
+/// How long to wait for the server's word before asking it again: a server that vanished sends none, and doesn't answer either.
+const ASK: Duration = Duration::from_secs(60);
 /// How long to wait before the next attempt to reach the server.
 const AGAIN: Duration = Duration::from_secs(5);
 
@@ -44,6 +46,13 @@ enum Trouble {
     Server(Failure),
     /// A block can't be done on this machine.
     Block(Failure),
+}
+
+/// Whether the block is why it failed, and not this worker.
+fn is_wrong_everywhere(failure: &Failure) -> bool {
+    let first: &(dyn std::error::Error + 'static) = failure.error.as_ref();
+    std::iter::successors(Some(first), |error| error.source())
+        .any(|error| error.downcast_ref::<QueueError>().is_some_and(QueueError::is_wrong_everywhere))
 }
 
 struct Worker<'a> {
@@ -80,7 +89,7 @@ impl Worker<'_> {
 
     /// Does blocks until a signal comes, or none is left and the user wants no more.
     fn serve(&mut self, server: &mut Connection) -> Result<(), Trouble> {
-        let gone = |error: fleet::queue::QueueError| Trouble::Server(error.into());
+        let gone = |error: QueueError| Trouble::Server(error.into());
         while !self.is_over() {
             if let Some(job) = server.grab().map_err(gone)? {
                 if !self.perform(server, &job)? {
@@ -92,7 +101,8 @@ impl Worker<'_> {
                 return Ok(());
             }
             server.doze().map_err(gone)?;
-            while !self.is_over() && !server.is_woken(LOOK).map_err(gone)? {}
+            let dozing = Instant::now();
+            while !self.is_over() && dozing.elapsed() < ASK && !server.is_woken(LOOK).map_err(gone)? {}
         }
         Ok(())
     }
@@ -100,17 +110,16 @@ impl Worker<'_> {
     /// Does one block; `false` when the user interrupted it. Then, and when this machine can't do it, the server learns it by the end of the
     /// connection, and gives the block to another worker.
     fn perform(&mut self, server: &mut Connection, job: &Job) -> Result<bool, Trouble> {
-        let reported = |reported: Result<(), fleet::queue::QueueError>| {
-            reported.map_err(|error| Trouble::Server(error.into()))
-        };
+        let reported =
+            |reported: Result<(), QueueError>| reported.map_err(|error| Trouble::Server(error.into()));
         match self.block(job) {
             Ok(Ended::Done) => {
                 self.done += 1;
                 reported(server.complete(job)).map(|()| true)
             }
             Ok(Ended::Interrupted) => Ok(false),
-            // A block that is wrong is wrong everywhere.
-            Err(failure) if failure.exit == Exit::Input => {
+            // Only a block that no worker can do is taken out of the queue; what this worker lacks, another one may have.
+            Err(failure) if is_wrong_everywhere(&failure) => {
                 self.failed += 1;
                 output::complain(&failure);
                 reported(server.fail(job)).map(|()| true)
