@@ -176,7 +176,7 @@ fn a_killed_run_takes_the_guest_along_when_it_is_undone(dir: &Path) {
     let undone = command(dir, &["undo"]);
     let said =
         String::from_utf8_lossy(&undone.stdout).into_owned() + &String::from_utf8_lossy(&undone.stderr);
-    assert!(undone.status.success() && said.contains("a run that was killed had brought it up"), "{said}");
+    assert!(undone.status.success() && said.contains("a killed run had started it"), "{said}");
     assert_eq!(lab.status().unwrap().state, lab::State::Down, "{said}");
     assert_eq!(command(dir, &["undo"]).stdout, b"nothing\n");
 }
@@ -246,7 +246,7 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
     let undone = command(&dir, &["undo"]);
     let said =
         String::from_utf8_lossy(&undone.stdout).into_owned() + &String::from_utf8_lossy(&undone.stderr);
-    assert!(undone.status.success() && said.contains("without d1 again"), "{said}");
+    assert!(undone.status.success() && said.contains("d1 detached again"), "{said}");
     assert_eq!(says(left).unwrap(), "", "{said}");
     let status = lab.status().unwrap();
     assert_eq!((status.state, status.disks.len()), (lab::State::Up, 0), "{said}");
