@@ -123,7 +123,7 @@ fn a_pid_namespace_that_is_not_the_first_frees_no_disk() {
     machine.link("proc/1/ns/pid", "pid:[4026532222]");
     machine.unheard("sda", Check::Openers, "shows the PID namespace pid:[4026532222] only");
     fs::remove_file(machine.path("proc/1/ns/pid")).unwrap();
-    machine.unheard("sda", Check::Openers, "nobody says whether");
+    machine.unheard("sda", Check::Openers, "it is unknown whether");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn an_nvme_target_keeps_its_disk() {
     machine.silent("sda", &[Check::Holders]);
     machine.write(&format!("{namespace}/enable"), "1\n");
     machine.write(&format!("{namespace}/device_path"), "/nowhere/to/be/found\n");
-    machine.unheard("sda", Check::Holders, "nobody says what the NVMe target");
+    machine.unheard("sda", Check::Holders, "it is unknown what the NVMe target");
 }
 
 #[test]
