@@ -151,7 +151,10 @@ fn a_disk_of_the_users_is_there_again_after_a_reset(dir: &Path) {
     std::fs::write(dir.join("own.yaml"), OWN).unwrap();
     let refused = command(dir, &["run", "own.yaml"]);
     let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(refused.status.code() == Some(2) && said.contains("only on disks that the run attaches"), "{said}");
+    assert!(
+        refused.status.code() == Some(2) && said.contains("only on disks that the run attaches"),
+        "{said}"
+    );
     lab(&["ssh", "--", "touch", "/root/here"]);
     lab(&["reset"]);
     let seen = lab(&["ssh", "--", "sh", "-c", "ls /root; ls /dev/disk/by-id"]);

@@ -272,7 +272,9 @@ fn loop_device_over_a_file_that_is_not_ours_is_refused() {
     run("truncate", &["-s", "16M", theirs.to_str().unwrap()]);
     let device = run("losetup", &["--find", "--show", theirs.to_str().unwrap()]);
     let device = Path::new(device.trim());
-    for (backing, words) in [(theirs.as_path(), "wasn't made by diskproof"), (bench.disk.backing(), "rests on")] {
+    for (backing, words) in
+        [(theirs.as_path(), "wasn't made by diskproof"), (bench.disk.backing(), "rests on")]
+    {
         let ask = || ours(&bench, device, backing).map(drop).unwrap_err();
         bench.unchanged(ask, Check::Backing, &[words]);
     }
