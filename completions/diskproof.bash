@@ -1613,13 +1613,17 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__guests__subcmd__build)
-            opts="-q -h --on --image --size --memory --vcpus --key --first-boot --network --full-copy --autostart --emulate --wait --json --machines --fanout --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --on --emulate --wait --json --image --size --memory --vcpus --key --first-boot --network --full-copy --autostart --machines --fanout --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1670,10 +1674,6 @@ _diskproof() {
                     return 0
                     ;;
                 --network)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --wait)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -55,7 +55,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "judge" -d 'Judg
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put back what a killed run left behind'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any diskproof command on another machine, which needs only sshd'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "machines" -d 'Ask, command and wake many machines at once, which need only sshd'
-complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "job" -d 'Cut a run into blocks for a queue (Gearman, Slurm), and do such blocks'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "job" -d 'Share a run among many machines by a queue (Gearman, Slurm)'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "guests" -d 'Make, list, start, stop, move and remove guests of libvirt on this and other machines'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "images" -d 'Keep images for guests on this and other machines'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: whether it is free, and why not'
@@ -545,18 +545,18 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "make" -d 'Cut a run into blocks and print them, one a line'
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "run" -d 'Do one block on this machine, and deliver each trial as it ends'
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "submit" -d 'Give the blocks of an experiment, or those that a run lacks, to a queue'
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "work" -d 'Take blocks from a Gearman server and do them, one after the other'
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "receive" -d 'Store results that come on standard input; the machines that measure start it by ssh'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "make" -d 'Cut a run into blocks, and print each on a line'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "run" -d 'Measure one block on this machine, and deliver each trial as it ends'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "submit" -d 'Submit an experiment\'s blocks to a queue, or the missing blocks of a run'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "work" -d 'Take blocks from a Gearman server, and measure one after the other'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "receive" -d 'Store results from standard input; the measuring machines start this command over ssh'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "collect" -d 'Store results from files that `job run --results` wrote'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l blocks -d 'The number of blocks, which is the number of rounds; default: the experiment\'s `rounds`' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l to -d 'This machine as those that measure reach it by ssh: results go to the store here; default: those that measure say where' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l blocks -d 'Number of blocks, which is the number of rounds; default: the experiment\'s `rounds`' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l to -d 'Send results to the store of this machine; DEST is its ssh address for the measuring machines. Default: each of them needs --results' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -s o -l output -d 'Where to write the blocks; default: standard output' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
@@ -567,8 +567,8 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l nth -d 'The line with the block, from 0; default: the only one' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l results -d 'The folder that gets a file of results, or `-` for standard output; default: to the submitter, as the block says' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l nth -d 'Which line has the block, from 0; needed if there are several' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l results -d 'Write results to a file in this folder, or to standard output (`-`); default: send them to the machine that the block names' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -582,11 +582,11 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l blocks -d 'The number of blocks, which is the number of rounds; default: the experiment\'s `rounds`' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l to -d 'This machine as those that measure reach it by ssh: results go to the store here; default: those that measure say where' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l blocks -d 'Number of blocks, which is the number of rounds; default: the experiment\'s `rounds`' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l to -d 'Send results to the store of this machine; DEST is its ssh address for the measuring machines. Default: each of them needs --results' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l gearman -d 'A Gearman server' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l program -d 'Path of diskproof on the machines that measure; default: its path here' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l results -d 'With --slurm and --kubernetes: the folder that gets the results, as the machines that measure see it' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l program -d 'Path of diskproof on the measuring machines; default: its path here' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l results -d 'With --slurm and --kubernetes: the folder for the results, by its path on the measuring machines' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -595,12 +595,12 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l slurm -d 'The Slurm cluster of this machine'
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l kubernetes -d 'Print a manifest for Kubernetes to start from. Untested'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l kubernetes -d 'Print a manifest for Kubernetes. It is untested'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l dry-run -d 'With --slurm: print the job\'s script and submit nothing; with --gearman: print the blocks'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l gearman -d 'The Gearman server' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l results -d 'The folder that gets files of results; default: to the submitter, as the blocks say' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l results -d 'Write results to files in this folder; default: send them to the machine that the blocks name' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -608,7 +608,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l until-empty -d 'End when no block is left, instead of waiting for more'
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -l until-empty -d 'End when no block is left; default: wait for more'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from work" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from receive" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -643,16 +643,16 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fi
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "list" -d 'List guests: state, processors, memory'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "build" -d 'Make a guest from an image, start it, and wait until it answers ssh'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "create" -d 'Make a guest from a JSON description in the shape of SmartOS\'s vmadm'
-complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "validate" -d 'Check such a description without making anything'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "validate" -d 'Check a description for `create`; make nothing'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "start" -d 'Start guests'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "stop" -d 'Ask guests to stop, and wait until they are off'
-complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "reboot" -d 'Have guests reboot; doesn\'t wait for them'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "reboot" -d 'Tell guests to reboot, and don\'t wait for them'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "destroy" -d 'Remove guests that diskproof made, with their disks'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "migrate" -d 'Move running guests to another machine while they run'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "console" -d 'Connect to a guest\'s serial console; ^] ends it'
-complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "viewer" -d 'Print the URI of a guest\'s screen, and open it with remote-viewer, if that is here'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "viewer" -d 'Print the URI of a guest\'s screen, and open it if remote-viewer is installed'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "shell" -d 'Open a shell in a guest that diskproof made, or run a command there'
-complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "ssh-config" -d 'Print lines for ~/.ssh/config that make guests machines like any other'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -f -a "ssh-config" -d 'Print lines for ~/.ssh/config, so that ssh and diskproof reach guests by name'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l fanout -d 'Most machines at once' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -666,6 +666,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_s
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l on -d 'The machine that it runs on' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l wait -d 'How long to wait for ssh' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l image -d 'The image: a name, the beginning of a digest, or a UUID' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l size -d 'Size of its disk; default: that of the image' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l memory -d 'Memory in MiB' -r
@@ -673,7 +674,6 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_s
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l key -d 'A public key that gets in as root; repeatable. Default: your own keys in ~/.ssh' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l first-boot -d 'A script that runs once, as root, at the end of the first boot' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l network -d 'A network of libvirt, or bridge:NAME' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l wait -d 'How long to wait for ssh' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l fanout -d 'Most machines at once' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -683,10 +683,10 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_s
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l full-copy -d 'Copy the image, instead of a disk that is a layer over it'
-complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l autostart -d 'Start it whenever its machine starts'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l emulate -d 'Have QEMU emulate its processors, also where there is KVM: about ten times as slow'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l json -d 'Print one line of JSON when it is done (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l full-copy -d 'Copy the image; default: a disk that is a layer over it'
+complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -l autostart -d 'Start it whenever its machine starts'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from build" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from create" -s f -l file -d 'The description' -r -F

@@ -243,7 +243,7 @@ keys and names come from ~/.ssh/config. The exit code is that of the command.")]
     /// Ask, command and wake many machines at once, which need only sshd
     #[command(after_help = machines::MACHINES_HELP)]
     Machines(Machines),
-    /// Cut a run into blocks for a queue (Gearman, Slurm), and do such blocks
+    /// Share a run among many machines by a queue (Gearman, Slurm)
     #[command(after_help = job::JOB_HELP)]
     Job(Job),
     /// Make, list, start, stop, move and remove guests of libvirt on this and other machines

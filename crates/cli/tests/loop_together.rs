@@ -20,7 +20,7 @@ workloads: { read: { engine: ENGINE, rw: randread, bs: 4k, iodepth: 4, direct: 1
 measure: { trial: TRIAL, ramp: 500ms, rounds: 1 }
 ";
 
-/// Passes the start on two seconds late. The node is told of it as late as on a very slow connection.
+/// Delays the start message by two seconds, as a very slow connection would.
 const LATE: &str = r#"#!/bin/bash
 case "$SSH_ORIGINAL_COMMAND" in
 *node*)
@@ -62,7 +62,7 @@ struct Site {
 }
 
 impl Site {
-    /// `command`: what runs on `c` instead of what is asked for. Without root, prints a message and returns `None`.
+    /// `command`: a script that machine `c` runs in place of each command. Without root, prints a message and returns `None`.
     fn new(name: &str, command: Option<&str>) -> Option<Self> {
         if !testkit::is_root() {
             eprintln!("SKIPPED {name}: needs root");

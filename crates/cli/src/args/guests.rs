@@ -15,10 +15,10 @@ Examples:
   diskproof guests destroy 'ham*:web*'
 
 A guest's machine needs sshd and libvirt with QEMU; `virsh` runs there. Machines come from the same lists as those of `diskproof machines`;
-`local` is this machine, without ssh, and is the only one where there is no list.
+`local` is this machine, without ssh; it is the only machine if you have no list.
 
-A PATTERN is MACHINE:GUEST, where both may be globs ('*', 'ham2:*', 'ham*:web*'); GUEST alone is looked for on all machines.
-docs/how-to/guests.md shows all of it.";
+A PATTERN is MACHINE:GUEST, where both may be globs ('*', 'ham2:*', 'ham*:web*'); diskproof looks for a GUEST without a machine on all machines.
+docs/how-to/guests.md shows all steps.";
 
 /// The end of `diskproof images --help`.
 pub(super) const IMAGES_HELP: &str = "\
@@ -30,8 +30,8 @@ Examples:
   diskproof images list
   diskproof images remove cloud-12 --on ham0
 
-An image is kept on each machine under the SHA-256 of its disk, in diskproof's state directory. What is there already isn't copied again, and
-a copy that broke off goes on where it was. A URL is downloaded by the machine, by its curl or wget.";
+Each machine keeps an image under the SHA-256 of its disk, in diskproof's state directory. diskproof copies an image only once, and continues
+a copy that broke off. A machine downloads a URL itself, by curl or wget; it continues a download only with --sha256.";
 
 const BUILD_HELP: &str = "\
 Examples:
@@ -39,13 +39,13 @@ Examples:
   diskproof guests build web0 --on local --image debian-12 --memory 2048 --vcpus 2 --first-boot setup.sh
   diskproof guests build --on ham0 --image debian-12 --network bridge:br0
 
-The image needs cloud-init, as those of `images build` and of the distributions have. The guest's settings are on a small disk that stays in
-it. Your keys get in as root.";
+The image needs cloud-init; images of `images build` and cloud images of distributions have it. The guest keeps a small disk with its settings.
+Your keys get in as root.";
 
 const CREATE_HELP: &str = "\
 The file has the shape of SmartOS's `vmadm create`: brand, alias, hostname, ram (MiB), vcpus, nics, disks with image_uuid and size (MiB),
-resolvers, customer_metadata.root_authorized_keys. `images list` shows the UUID of an image. A key that libvirt can't serve is an error that
-names it; none is ignored.";
+resolvers, customer_metadata.root_authorized_keys. `images list` shows the UUID of an image. diskproof ignores no key: it names each one that libvirt
+can't serve.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Guests {
@@ -65,14 +65,14 @@ pub(crate) enum GuestsVerb {
     /// Make a guest from a JSON description in the shape of SmartOS's vmadm
     #[command(after_help = CREATE_HELP)]
     Create(GuestsCreate),
-    /// Check such a description without making anything
+    /// Check a description for `create`; make nothing
     #[command(after_help = CREATE_HELP)]
     Validate(GuestsValidate),
     /// Start guests
     Start(GuestPatterns),
     /// Ask guests to stop, and wait until they are off
     Stop(GuestsStop),
-    /// Have guests reboot; doesn't wait for them
+    /// Tell guests to reboot, and don't wait for them
     Reboot(GuestPatterns),
     /// Remove guests that diskproof made, with their disks
     Destroy(GuestsDestroy),
@@ -80,11 +80,11 @@ pub(crate) enum GuestsVerb {
     Migrate(GuestsMigrate),
     /// Connect to a guest's serial console; ^] ends it
     Console(OneGuest),
-    /// Print the URI of a guest's screen, and open it with remote-viewer, if that is here
+    /// Print the URI of a guest's screen, and open it if remote-viewer is installed
     Viewer(GuestsViewer),
     /// Open a shell in a guest that diskproof made, or run a command there
     Shell(GuestsShell),
-    /// Print lines for ~/.ssh/config that make guests machines like any other
+    /// Print lines for ~/.ssh/config, so that ssh and diskproof reach guests by name
     SshConfig(GuestPatterns),
 }
 
@@ -112,14 +112,30 @@ pub(crate) struct OneGuest {
     pub(crate) guest: String,
 }
 
+/// Where a new guest runs, and how its start is awaited.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GuestStart {
+    /// The machine that it runs on
+    #[arg(long, value_name = "MACHINE", default_value = fleet::LOCAL)]
+    pub(crate) on: String,
+    /// Have QEMU emulate its processors, also where there is KVM: about ten times as slow
+    #[arg(long)]
+    pub(crate) emulate: bool,
+    /// How long to wait for ssh
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = spec::seconds)]
+    pub(crate) wait: f64,
+    /// Print one line of JSON when it is done (docs/formats.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct GuestsBuild {
     /// Its name, a host name of at most 63 characters; default: one made from the image's name
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// The machine that it runs on
-    #[arg(long, value_name = "MACHINE", default_value = fleet::LOCAL)]
-    pub(crate) on: String,
+    #[command(flatten)]
+    pub(crate) start: GuestStart,
     /// The image: a name, the beginning of a digest, or a UUID
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: String,
@@ -141,21 +157,12 @@ pub(crate) struct GuestsBuild {
     /// A network of libvirt, or bridge:NAME
     #[arg(long, value_name = "NETWORK", default_value = "default", value_parser = fleet::libvirt::Network::parse)]
     pub(crate) network: fleet::libvirt::Network,
-    /// Copy the image, instead of a disk that is a layer over it
+    /// Copy the image; default: a disk that is a layer over it
     #[arg(long)]
     pub(crate) full_copy: bool,
     /// Start it whenever its machine starts
     #[arg(long)]
     pub(crate) autostart: bool,
-    /// Have QEMU emulate its processors, also where there is KVM: about ten times as slow
-    #[arg(long)]
-    pub(crate) emulate: bool,
-    /// How long to wait for ssh
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = spec::seconds)]
-    pub(crate) wait: f64,
-    /// Print one line of JSON when it is done (docs/formats.md)
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -163,18 +170,8 @@ pub(crate) struct GuestsCreate {
     /// The description
     #[arg(short = 'f', long = "file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// The machine that it runs on
-    #[arg(long, value_name = "MACHINE", default_value = fleet::LOCAL)]
-    pub(crate) on: String,
-    /// Have QEMU emulate its processors, also where there is KVM: about ten times as slow
-    #[arg(long)]
-    pub(crate) emulate: bool,
-    /// How long to wait for ssh
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = spec::seconds)]
-    pub(crate) wait: f64,
-    /// Print one line of JSON when it is done (docs/formats.md)
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) start: GuestStart,
 }
 
 #[derive(Debug, clap::Args)]

@@ -8,20 +8,20 @@ use std::path::PathBuf;
 pub(super) const JOB_HELP: &str = "\
 Examples:
   diskproof job submit my.yaml --blocks 20 --gearman queue --to me@desk
-  diskproof job work --gearman queue                     on each machine that is to measure
+  diskproof job work --gearman queue                     on each machine that measures
   diskproof job submit my.yaml --blocks 20 --slurm --to me@desk
-  diskproof job submit latest --slurm --to me@desk       what is still missing, once more
+  diskproof job submit latest --slurm --to me@desk       submits the missing blocks again
 
-A block is every cell of one machine once: one round. Queues give a block out at least once; each trial is stored exactly once. \
-docs/how-to/queue.md shows all of it.";
+A block is one round on one machine: it measures every cell once. A queue may give a block out twice, and diskproof stores each trial \
+once. docs/how-to/queue.md shows all steps.";
 
 const MAKE_HELP: &str = "\
 Examples:
   diskproof job make my.yaml --blocks 20 > blocks.ndjson
   diskproof job make my.yaml --to me@desk | while read -r block; do echo \"$block\" | ssh node diskproof job run -; done
 
-It prints one block a line, each of at most 4 KB, and keeps the run without trials in the store. --to is your own machine, as the machines \
-that measure reach it by ssh.";
+It prints each block on a line of at most 4 KB, and stores the run, which has no trials yet. --to names your own machine, by the address at \
+which the measuring machines reach it over ssh.";
 
 const RUN_HELP: &str = "\
 Examples:
@@ -29,8 +29,8 @@ Examples:
   diskproof job run blocks.ndjson --nth 3 --results /share/results
   gearman -w -h queue -f diskproof -- diskproof job run -
 
-What a killed attempt left on this machine is undone first. Trials that the submitter has are not measured again. Ctrl-C ends the trial, \
-undoes what was built and keeps what was measured.";
+First it undoes what a killed attempt left on this machine. It measures only trials that the submitter lacks. Ctrl-C ends the trial; \
+diskproof undoes what it built and keeps what it measured.";
 
 const SUBMIT_HELP: &str = "\
 Examples:
@@ -44,8 +44,8 @@ Examples:
   diskproof job work --gearman queue
   diskproof job work --gearman queue --until-empty --results /share/results
 
-It does one block at a time. SIGTERM ends it after the block. Ctrl-C ends the trial and undoes what was built; the server gives the block \
-to another worker. Workers with the same --state take turns.";
+A worker does one block at a time. SIGTERM ends it after the block. Ctrl-C ends the trial and undoes what diskproof built; the server gives \
+the block to another worker. Workers with the same --state take turns.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Job {
@@ -55,19 +55,19 @@ pub(crate) struct Job {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobVerb {
-    /// Cut a run into blocks and print them, one a line
+    /// Cut a run into blocks, and print each on a line
     #[command(after_help = MAKE_HELP)]
     Make(JobMake),
-    /// Do one block on this machine, and deliver each trial as it ends
+    /// Measure one block on this machine, and deliver each trial as it ends
     #[command(after_help = RUN_HELP)]
     Run(JobRun),
-    /// Give the blocks of an experiment, or those that a run lacks, to a queue
+    /// Submit an experiment's blocks to a queue, or the missing blocks of a run
     #[command(after_help = SUBMIT_HELP)]
     Submit(JobSubmit),
-    /// Take blocks from a Gearman server and do them, one after the other
+    /// Take blocks from a Gearman server, and measure one after the other
     #[command(after_help = WORK_HELP)]
     Work(JobWork),
-    /// Store results that come on standard input; the machines that measure start it by ssh
+    /// Store results from standard input; the measuring machines start this command over ssh
     Receive,
     /// Store results from files that `job run --results` wrote
     Collect(JobCollect),
@@ -75,10 +75,10 @@ pub(crate) enum JobVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct Cut {
-    /// The number of blocks, which is the number of rounds; default: the experiment's `rounds`
+    /// Number of blocks, which is the number of rounds; default: the experiment's `rounds`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) blocks: Option<u32>,
-    /// This machine as those that measure reach it by ssh: results go to the store here; default: those that measure say where
+    /// Send results to the store of this machine; DEST is its ssh address for the measuring machines. Default: each of them needs --results
     #[arg(long, value_name = "DEST")]
     pub(crate) to: Option<String>,
 }
@@ -99,10 +99,10 @@ pub(crate) struct JobRun {
     /// A file with blocks, or `-` for standard input
     #[arg(default_value = "-", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// The line with the block, from 0; default: the only one
+    /// Which line has the block, from 0; needed if there are several
     #[arg(long, value_name = "N")]
     pub(crate) nth: Option<usize>,
-    /// The folder that gets a file of results, or `-` for standard output; default: to the submitter, as the block says
+    /// Write results to a file in this folder, or to standard output (`-`); default: send them to the machine that the block names
     #[arg(long, value_name = "DIR|-", value_hint = ValueHint::DirPath)]
     pub(crate) results: Option<PathBuf>,
 }
@@ -119,10 +119,10 @@ pub(crate) struct JobSubmit {
     /// With --slurm: print the job's script and submit nothing; with --gearman: print the blocks
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Path of diskproof on the machines that measure; default: its path here
+    /// Path of diskproof on the measuring machines; default: its path here
     #[arg(long, value_name = "PATH")]
     pub(crate) program: Option<String>,
-    /// With --slurm and --kubernetes: the folder that gets the results, as the machines that measure see it
+    /// With --slurm and --kubernetes: the folder for the results, by its path on the measuring machines
     #[arg(long, value_name = "DIR", conflicts_with = "gearman")]
     pub(crate) results: Option<String>,
 }
@@ -137,7 +137,7 @@ pub(crate) struct EngineArgs {
     /// The Slurm cluster of this machine
     #[arg(long)]
     pub(crate) slurm: bool,
-    /// Print a manifest for Kubernetes to start from. Untested
+    /// Print a manifest for Kubernetes. It is untested
     #[arg(long)]
     pub(crate) kubernetes: bool,
 }
@@ -147,10 +147,10 @@ pub(crate) struct JobWork {
     /// The Gearman server
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(crate) gearman: String,
-    /// The folder that gets files of results; default: to the submitter, as the blocks say
+    /// Write results to files in this folder; default: send them to the machine that the blocks name
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) results: Option<PathBuf>,
-    /// End when no block is left, instead of waiting for more
+    /// End when no block is left; default: wait for more
     #[arg(long)]
     pub(crate) until_empty: bool,
 }

@@ -74,7 +74,8 @@ impl Found {
     }
 }
 
-/// Asks machines for their guests, at the same time, and returns those that patterns select. A machine that doesn't answer is printed.
+/// Asks all machines for their guests at the same time, and returns the guests that the patterns select. Names on standard error each
+/// machine that doesn't answer.
 pub(super) fn find(patterns: &[String], from: &From, settings: &Settings) -> Result<Found, Failure> {
     let wanted: Result<Vec<GuestPattern>, NoGuest> =
         patterns.iter().map(|text| GuestPattern::parse(text)).collect();

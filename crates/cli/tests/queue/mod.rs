@@ -1,4 +1,4 @@
-//! What the tests of queues share: an experiment in a directory, a store, and an sshd by which results reach it.
+//! Shared by the tests of queues: an experiment in a directory, a store, and the sshd through which results reach the store.
 
 use record::event::Stopped;
 use record::id::{RunId, TrialId};

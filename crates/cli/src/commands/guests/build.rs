@@ -17,7 +17,7 @@ use std::time::Duration;
 const KEYS: [&str; 3] = ["id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub"];
 
 pub(super) fn build(args: &GuestsBuild, from: &From, settings: &Settings) -> Result<Exit, Failure> {
-    let machine = one(&args.on, from, settings)?;
+    let machine = one(&args.start.on, from, settings)?;
     let name = match &args.name {
         Some(name) => name.clone(),
         None => libvirt::generated(&args.image).map_err(Failure::machine)?,
@@ -37,9 +37,9 @@ pub(super) fn build(args: &GuestsBuild, from: &From, settings: &Settings) -> Res
         first_boot: args.first_boot.as_deref().map(text).transpose()?,
         autostart: args.autostart,
         full_copy: args.full_copy,
-        emulated: args.emulate,
+        emulated: args.start.emulate,
     };
-    make(&open(&machine, settings)?, &wanted, args.wait, args.json)
+    make(&open(&machine, settings)?, &wanted, args.start.wait, args.start.json)
 }
 
 /// What `--json` prints.

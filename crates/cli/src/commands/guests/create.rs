@@ -12,9 +12,9 @@ use std::path::Path;
 
 pub(super) fn create(args: &GuestsCreate, from: &From, settings: &Settings) -> Result<Exit, Failure> {
     let description = read(&args.file)?;
-    let machine = one(&args.on, from, settings)?;
-    let wanted = NewGuest { emulated: args.emulate, ..description.guest };
-    make(&open(&machine, settings)?, &wanted, args.wait, args.json)
+    let machine = one(&args.start.on, from, settings)?;
+    let wanted = NewGuest { emulated: args.start.emulate, ..description.guest };
+    make(&open(&machine, settings)?, &wanted, args.start.wait, args.start.json)
 }
 
 pub(super) fn validate(args: &GuestsValidate) -> Result<Exit, Failure> {

@@ -47,7 +47,7 @@ pub(super) fn counted(blocks: usize) -> String {
     if blocks == 1 { "1 block".to_owned() } else { format!("{blocks} blocks") }
 }
 
-/// Makes a run of an experiment, or finds a run that was made before; its blocks are those that lack a trial.
+/// Makes a run of an experiment, or finds an earlier run. Its blocks are those that lack a trial.
 ///
 /// # Errors
 /// The experiment or the run can't be cut.
