@@ -34,6 +34,8 @@ mod serving;
 mod session;
 mod settle;
 mod snapshot;
+#[cfg(test)]
+mod testing;
 mod together;
 mod tools;
 mod trial;

@@ -10,9 +10,8 @@ use crate::wishes::Wishes;
 use record::event::{Event, Stopped};
 use record::id::{CellId, TrialId};
 use record::plan::{Cell, Goal, Measure, Plan, Until};
-use record::stack::{Rebuild, Stack};
 use record::trial::{EngineOutput, Outcome, Series, StepTime, Totals, TrialRecord, TrialStep, Window};
-use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use record::workload::{Ask, Options, Rw};
 use std::collections::BTreeMap;
 
 mod block;
@@ -21,26 +20,10 @@ mod hunt;
 const DATA: u64 = 8 << 20;
 
 fn cell(id: &str, workload: &str) -> Cell {
-    Cell {
-        id: CellId(id.to_owned()),
-        target: "local".to_owned(),
-        stack: Stack {
-            name: id.to_owned(),
-            volumes: Vec::new(),
-            beside: Vec::new(),
-            layers: Vec::new(),
-            rebuild: Rebuild::Trial,
-        },
-        workload: Workload {
-            name: workload.to_owned(),
-            engine: EngineKind::Native,
-            ask: Ask::Options(Options { time_based: true, ..Options::new(Rw::Randread, 4096, DATA) }),
-            layout: Layout::Written,
-            cache: CacheStart::Cold,
-            on: Vec::new(),
-        },
-        levels: BTreeMap::new(),
-    }
+    let mut cell = crate::testing::cell(id, "local", id);
+    workload.clone_into(&mut cell.workload.name);
+    cell.workload.ask = Ask::Options(Options { time_based: true, ..Options::new(Rw::Randread, 4096, DATA) });
+    cell
 }
 
 fn plan(cells: &[&str], goal: Option<Goal>, rounds: u32) -> Plan {

@@ -4,17 +4,13 @@ use super::{Route, added, seen_at, trial};
 use crate::agent_link::AgentLink;
 use crate::controller::{NodeAt, RunError};
 use crate::protocol::{Reply, TrialRequest};
+use crate::testing::cell;
 use crate::trial::blank;
 use record::counter::{BlockCounters, CpuTicks, OtherProcess, Sample, ServerClock};
 use record::event::Event;
-use record::id::{CellId, TrialId};
-use record::plan::{Cell, Measure};
-use record::stack::{Rebuild, Stack};
 use record::topology::{BlockKind, BlockNode, Topology};
 use record::trial::{Outcome, StepTime, TrialRecord, TrialStep};
-use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use stack::NfsClient;
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -38,35 +34,7 @@ while read -r line; do echo "$line" >> asked-of-client
 case $line in *go_on*) cat client.json ;; esac; done"#;
 
 fn request() -> TrialRequest {
-    let cell = CellId("00112233445566aa".into());
-    TrialRequest {
-        id: TrialId { cell: cell.clone(), round: 0 },
-        cell: Cell {
-            id: cell,
-            target: "nas".into(),
-            stack: Stack {
-                name: "far".into(),
-                volumes: Vec::new(),
-                beside: Vec::new(),
-                layers: Vec::new(),
-                rebuild: Rebuild::Trial,
-            },
-            workload: Workload {
-                name: "read".into(),
-                engine: EngineKind::Native,
-                ask: Ask::Options(Options::new(Rw::Randread, 4096, 8 << 20)),
-                layout: Layout::Written,
-                cache: CacheStart::Cold,
-                on: Vec::new(),
-            },
-            levels: BTreeMap::new(),
-        },
-        measure: Measure::new(1.0, 0.0, 1),
-        seed: 7,
-        from: None,
-        live: false,
-        together: None,
-    }
+    crate::testing::request(cell("00112233445566aa", "nas", "far"))
 }
 
 fn disk(name: &str) -> BlockNode {

@@ -6,35 +6,18 @@ use crate::ledger::Earlier;
 use crate::protocol::TrialRequest;
 use crate::wishes::Wishes;
 use record::event::{Event, Stopped};
-use record::id::{CellId, TrialId};
+use record::id::TrialId;
 use record::plan::{Cell, Goal, Measure, Plan, Until};
-use record::stack::{Rebuild, Stack};
 use record::target::{Target, TargetKind};
 use record::trial::{EngineOutput, Outcome, StepTime, Totals, TrialRecord, TrialStep, Window};
-use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use record::workload::{Ask, Options, Rw};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn cell(target: &str, stack: &str) -> Cell {
-    Cell {
-        id: CellId(format!("{target}-{stack}")),
-        target: target.to_owned(),
-        stack: Stack {
-            name: stack.to_owned(),
-            volumes: Vec::new(),
-            beside: Vec::new(),
-            layers: Vec::new(),
-            rebuild: Rebuild::Trial,
-        },
-        workload: Workload {
-            name: "read".to_owned(),
-            engine: EngineKind::Native,
-            ask: Ask::Options(Options { time_based: true, ..Options::new(Rw::Randread, 4096, 1 << 20) }),
-            layout: Layout::Written,
-            cache: CacheStart::Cold,
-            on: Vec::new(),
-        },
-        levels: BTreeMap::new(),
-    }
+    let mut cell = crate::testing::cell(&format!("{target}-{stack}"), target, stack);
+    cell.workload.ask =
+        Ask::Options(Options { time_based: true, ..Options::new(Rw::Randread, 4096, 1 << 20) });
+    cell
 }
 
 fn plan(targets: &[&str], rounds: u32, goal: Option<Goal>) -> Plan {

@@ -4,16 +4,13 @@ use super::{shared, trial};
 use crate::agent_link::{AgentLink, NodeAt};
 use crate::error::RunError;
 use crate::protocol::{Reply, Request, TrialRequest};
+use crate::testing::cell;
 use crate::trial::blank;
 use record::event::Event;
-use record::id::{CellId, TrialId};
 use record::latency::LatencyHistogram;
-use record::plan::{Cell, Measure, Plan};
-use record::stack::{Rebuild, Stack};
+use record::plan::{Measure, Plan};
 use record::trial::{EngineOutput, Outcome, Totals, TrialRecord, Window};
 use record::volume::{Volume, VolumeKind};
-use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,36 +30,11 @@ const FAILS: &str = r#"cat failed.json"#;
 const LONG: &str = ":";
 
 fn request() -> TrialRequest {
-    let cell = CellId("00112233445566aa".into());
+    let mut cell = cell("00112233445566aa", "a", "share");
     let path = "/mnt/share".into();
-    TrialRequest {
-        id: TrialId { cell: cell.clone(), round: 0 },
-        cell: Cell {
-            id: cell,
-            target: "a".into(),
-            stack: Stack {
-                name: "share".into(),
-                volumes: vec![Volume { name: "share".into(), kind: VolumeKind::Directory { path } }],
-                beside: Vec::new(),
-                layers: Vec::new(),
-                rebuild: Rebuild::Trial,
-            },
-            workload: Workload {
-                name: "read".into(),
-                engine: EngineKind::Native,
-                ask: Ask::Options(Options::new(Rw::Randread, 4096, 8 << 20)),
-                layout: Layout::Written,
-                cache: CacheStart::Cold,
-                on: ["a", "b", "c"].map(str::to_owned).to_vec(),
-            },
-            levels: BTreeMap::new(),
-        },
-        measure: Measure::new(1.0, 0.0, 1),
-        seed: 7,
-        from: None,
-        live: false,
-        together: None,
-    }
+    cell.stack.volumes = vec![Volume { name: "share".into(), kind: VolumeKind::Directory { path } }];
+    cell.workload.on = ["a", "b", "c"].map(str::to_owned).to_vec();
+    crate::testing::request(cell)
 }
 
 fn measured(ios: u64) -> TrialRecord {

@@ -9,12 +9,10 @@ use crate::rounds::{Ended, Hands, conduct};
 use crate::wishes::Wishes;
 use record::event::{Event, Stopped};
 use record::find::{Find, FindBy, FindLimit, TriedWhy};
-use record::id::CellId;
 use record::latency::LatencyHistogram;
 use record::plan::{Cell, Measure, Plan};
-use record::stack::{Rebuild, Stack};
 use record::trial::{EngineOutput, Outcome, StepTime, Totals, TrialRecord, TrialStep, Window};
-use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
+use record::workload::{Ask, Options, Rw};
 use std::collections::BTreeMap;
 
 const SECONDS: f64 = 10.0;
@@ -29,26 +27,10 @@ fn cell(id: &str, limit_us: Option<f64>) -> Cell {
         within: 0.05,
     };
     let options = Options { find: limit_us.map(find), ..Options::new(Rw::Randread, 4096, 1 << 20) };
-    Cell {
-        id: CellId(id.to_owned()),
-        target: "local".to_owned(),
-        stack: Stack {
-            name: id.to_owned(),
-            volumes: Vec::new(),
-            beside: Vec::new(),
-            layers: Vec::new(),
-            rebuild: Rebuild::Trial,
-        },
-        workload: Workload {
-            name: "w".to_owned(),
-            engine: EngineKind::Native,
-            ask: Ask::Options(options),
-            layout: Layout::Written,
-            cache: CacheStart::Cold,
-            on: Vec::new(),
-        },
-        levels: BTreeMap::new(),
-    }
+    let mut cell = crate::testing::cell(id, "local", id);
+    "w".clone_into(&mut cell.workload.name);
+    cell.workload.ask = Ask::Options(options);
+    cell
 }
 
 /// Queues by their cell: their capacity in I/Os per second.
