@@ -39,7 +39,7 @@ check: ## formatting, lints, dependency rules, generated files up to date
 	@scripts/setup.sh rust
 	@scripts/check.sh
 
-build: ## the release binary: static, stripped, under 21 MB
+build: ## the release binary: static, stripped, under 25 MB
 	@scripts/setup.sh rust
 	@scripts/build.sh
 

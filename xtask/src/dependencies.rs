@@ -22,12 +22,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("verdict", &["record", "stats"]),
     ("report", &["record", "stats"]),
     ("page", &["record", "report"]),
-    ("fleet", &["record", "spec", "host", "lab", "run"]),
+    ("driver", &["record", "host"]),
+    ("fleet", &["record", "spec", "host", "lab", "run", "driver"]),
     (
         "cli",
         &[
             "record", "spec", "stats", "host", "observe", "device", "stack", "engine", "run", "store", "lab",
-            "fleet", "verdict", "report", "import", "page",
+            "driver", "fleet", "verdict", "report", "import", "page",
         ],
     ),
     ("testkit", &["record", "host", "device", "stack"]),
