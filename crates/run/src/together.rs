@@ -5,11 +5,13 @@
 
 mod clock;
 mod joined;
+mod rates;
 mod seat;
 
 use crate::agent_link::AgentLink;
 use crate::error::{RunError, Sink};
 use crate::protocol::{Request, Together, TrialRequest};
+use rates::Rates;
 use record::clock::ClockOffset;
 use record::plan::Plan;
 use record::trial::TrialRecord;
@@ -17,7 +19,7 @@ use record::volume::VolumeKind;
 use seat::{Seat, State};
 use stack::Shared;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The least time between the agreement on the start and the start itself.
 const LEAD: Duration = Duration::from_millis(200);
@@ -50,7 +52,8 @@ pub(crate) fn trial(
             seat.lost(error.into());
         }
     }
-    let mut crew = Crew { seats, cancel, sink, abandoned: false };
+    let rates = Rates::new(&request.id.cell);
+    let mut crew = Crew { seats, cancel, sink, rates, abandoned: false };
     if crew.until(State::is_ready)? && crew.compare(Seat::set_before)? {
         crew.start();
         if crew.until(State::is_rested)? && crew.compare(Seat::set_after)? {
@@ -85,8 +88,6 @@ fn share_of(request: &TrialRequest, place: u64, target: &str) -> TrialRequest {
     TrialRequest {
         // The golden ratio in 64 bits spreads the places over all bits; the first machine keeps the trial's seed.
         seed: request.seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        // The rate of one machine is not that of the trial.
-        live: false,
         together: Some(Together { others: others.collect() }),
         ..request.clone()
     }
@@ -97,6 +98,7 @@ struct Crew<'l, 's, 'k> {
     seats: Vec<Seat<'l>>,
     cancel: &'l AtomicBool,
     sink: &'s mut Sink<'k>,
+    rates: Rates,
     /// Whether the trial was ended because a machine failed.
     abandoned: bool,
 }
@@ -127,7 +129,11 @@ impl<'l> Crew<'l, '_, '_> {
                 Err(error) => seat.lost(error.into()),
             }
         }
-        Ok(())
+        let told = self.seats.iter().map(|seat| seat.rates.as_ref());
+        match self.rates.sum(told, Instant::now()) {
+            Some(event) => (self.sink)(event).map_err(RunError::Sink),
+            None => Ok(()),
+        }
     }
 
     /// Compares the clocks of all machines with the controller's; `false` if a machine has ended meanwhile.

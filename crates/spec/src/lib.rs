@@ -86,7 +86,7 @@ pub use cost::{CostAsk, costs};
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use find::FEWEST_TRIALS;
 pub use fio_lacks::fio_lacks;
-pub use forecast::{Forecast, forecast, space_bytes};
+pub use forecast::{Forecast, GuestFiles, forecast, guest_files, space_bytes};
 pub use lanes::{Kernels, Lanes, lanes};
 pub use load::{LoadError, Loaded, load, parse, parse_bytes};
 pub use machines::{MachineList, ansible_list, machines};

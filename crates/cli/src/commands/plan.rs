@@ -62,7 +62,7 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
         "order": order,
         "jobs_as_run": jobs_as_run(plan),
         "remarks": under::remarks(plan),
-        "missing_here": here.looked.then_some(&here.missing),
+        "missing_here": (here.looked || !here.missing.is_empty()).then_some(&here.missing),
         "missing_there": here.there.iter().filter_map(|(name, one)| Some((name, one.as_ref().ok()?))).collect::<BTreeMap<_, _>>(),
         "not_asked": here.unasked.iter().map(|name| (name.as_str(), "plan --here asks it"))
             .chain(here.there.iter().filter_map(|(name, one)| Some((name.as_str(), one.as_ref().err()?.as_str()))))
@@ -72,9 +72,9 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
 
 fn in_words(here: &Here) -> Vec<String> {
     let mut all = match (here.looked, here.missing.as_slice()) {
-        (false, _) => Vec::new(),
+        (false, []) => Vec::new(),
         (true, []) => vec!["everything that this needs is here".to_owned()],
-        (true, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
+        (_, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
     };
     for (name, one) in &here.there {
         match one {
