@@ -3,7 +3,7 @@
 use crate::agent_link::{AgentLink, on, out_of_turn, said};
 use crate::error::{RunError, Sink};
 use crate::link::Heard;
-use crate::protocol::{Reply, Request, TrialRequest};
+use crate::protocol::{Reply, Request, TrialRequest, Turn};
 use crate::trial::blank;
 use record::clock::{ClockOffset, Reading};
 use record::printable::chain;
@@ -51,6 +51,8 @@ pub(super) struct Seat<'l> {
     clock_after: Option<ClockOffset>,
     agreed_ns: Option<u64>,
     load: Option<(Reading, Reading)>,
+    /// What it waits for the exporting machine to do.
+    pub(super) turn: Option<Turn>,
     /// Whether it was told to end because another machine had failed.
     pub(super) abandoned: bool,
 }
@@ -64,6 +66,7 @@ impl<'l> Seat<'l> {
             clock_after: None,
             agreed_ns: None,
             load: None,
+            turn: None,
             abandoned: false,
         }
     }
@@ -87,6 +90,10 @@ impl<'l> Seat<'l> {
             }
             // An answer that came after the comparison had been given up.
             Heard::Reply(Reply::Clock { .. }) => return Ok(()),
+            Heard::Reply(Reply::Turn { turn }) => {
+                self.turn = Some(turn);
+                return Ok(());
+            }
             Heard::Reply(Reply::Ready) => State::Ready,
             Heard::Reply(Reply::Rested { began, ended }) => {
                 self.load = Some((began, ended));
@@ -108,6 +115,14 @@ impl<'l> Seat<'l> {
         self.agreed_ns = Some(at_ns);
         self.state = State::Loading;
         if let Err(error) = self.line.link.send(&Request::Start { at_ns }) {
+            self.lost(error.into());
+        }
+    }
+
+    /// Tells it what became of its turn.
+    pub(super) fn go_on(&mut self, done: Result<u64, String>) {
+        self.turn = None;
+        if let Err(error) = self.line.link.send(&Request::GoOn { done }) {
             self.lost(error.into());
         }
     }
