@@ -96,7 +96,8 @@ pub struct TrialRecord {
     pub trials_before: Option<u32>,
     /// Results of the engine; `None` if it never ran.
     pub engine: Option<EngineOutput>,
-    /// Kernel counters around the trial; without samples where [`Self::parts`] have their own.
+    /// Kernel counters around the trial. Where [`Self::parts`] have their own samples, only those of a machine that exports what they
+    /// mount, with the sums of the mounts' counters, by the controller's clock.
     pub evidence: Evidence,
     /// What each machine did, if several machines ran the workload at the same time ([`crate::workload::Workload::on`]); else empty.
     /// `engine` has then the sums over all of them.

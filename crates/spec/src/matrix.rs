@@ -149,7 +149,7 @@ pub(crate) fn read(
                 .and_then(|()| places(&built, &volumes, &targets, problems))
                 .and_then(|places| remote(&built, &places, &targets, problems).map(|()| places))
                 .and_then(|places| known(&asked, &targets, problems).map(|()| places))
-                .and_then(|places| product(fields, &built, &places, &asked, &rules, problems));
+                .and_then(|places| product(fields, &built, &places, &asked, &targets, &rules, problems));
         }
     }
     let shuffled: Vec<Vec<Volume>> =
@@ -374,6 +374,7 @@ fn product(
     stacks: &[Placed<Stack>],
     places: &[Vec<String>],
     workloads: &[Placed<Workload>],
+    targets: &[Target],
     rules: &Rules,
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Cell>> {
@@ -390,7 +391,7 @@ fn product(
     let (mut cells, mut spans) = (Vec::new(), Vec::new());
     let placed = stacks.iter().zip(places).flat_map(|(s, on)| on.iter().map(move |target| (s, on, target)));
     for (s, places, target) in placed {
-        for w in workloads.iter().filter(|w| loading::is_placed(&w.thing, places, target)) {
+        for w in workloads.iter().filter(|w| loading::is_placed(&s.thing, &w.thing, places, target)) {
             let levels: BTreeMap<String, String> =
                 s.levels.iter().chain(&w.levels).map(|(name, level)| (name.clone(), level.text())).collect();
             let about = About { target, stack: &s.thing.name, workload: &w.thing.name, levels: &levels };
@@ -401,7 +402,7 @@ fn product(
             let id = cell::id(target, &s.json, &w.json, &levels);
             let cell = Cell { id, target: target.clone(), stack, workload, levels };
             cell::check(&cell, w.spans, problems);
-            loading::check(&cell, places, w.spans, problems);
+            loading::check(&cell, places, targets, w.spans, problems);
             if problems.full() {
                 return None;
             }

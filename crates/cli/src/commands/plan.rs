@@ -117,6 +117,10 @@ fn view(plan: &Plan) -> PlanView {
             .iter()
             .map(|cell| PlanCell {
                 stack: match (cell.target.as_str(), cell.stack.client()) {
+                    (target, None) if cell.is_together() && cell.is_mounted_elsewhere() => {
+                        let clients = cell.loading().join(", ");
+                        format!("{} on {target}, mounted by {clients} at the same time", cell.stack.name)
+                    }
                     (target, Some(client)) => format!("{} on {target}, mounted by {client}", cell.stack.name),
                     (_, None) if cell.is_together() => {
                         format!("{} on {} at the same time", cell.stack.name, cell.loading().join(", "))

@@ -3,7 +3,7 @@
 use crate::agent_link::{AgentLink, on, out_of_turn, said};
 use crate::error::{RunError, Sink};
 use crate::link::Heard;
-use crate::protocol::{Reply, Request, TrialRequest};
+use crate::protocol::{Reply, Request, TrialRequest, Turn};
 use crate::together::rates::Told;
 use crate::trial::blank;
 use record::clock::{ClockOffset, Reading};
@@ -56,6 +56,8 @@ pub(super) struct Seat<'l> {
     load: Option<(Reading, Reading)>,
     /// What it told last of its load.
     pub(super) rates: Option<Told>,
+    /// What it waits for the exporting machine to do.
+    pub(super) turn: Option<Turn>,
     /// Whether it was told to end because another machine had failed.
     pub(super) abandoned: bool,
 }
@@ -70,6 +72,7 @@ impl<'l> Seat<'l> {
             agreed_ns: None,
             load: None,
             rates: None,
+            turn: None,
             abandoned: false,
         }
     }
@@ -97,6 +100,10 @@ impl<'l> Seat<'l> {
             }
             // An answer that came after the comparison had been given up.
             Heard::Reply(Reply::Clock { .. }) => return Ok(()),
+            Heard::Reply(Reply::Turn { turn }) => {
+                self.turn = Some(turn);
+                return Ok(());
+            }
             Heard::Reply(Reply::Ready) => State::Ready,
             Heard::Reply(Reply::Rested { began, ended }) => {
                 self.load = Some((began, ended));
@@ -118,6 +125,14 @@ impl<'l> Seat<'l> {
         self.agreed_ns = Some(at_ns);
         self.state = State::Loading;
         if let Err(error) = self.line.link.send(&Request::Start { at_ns }) {
+            self.lost(error.into());
+        }
+    }
+
+    /// Tells it what became of its turn.
+    pub(super) fn go_on(&mut self, done: Result<u64, String>) {
+        self.turn = None;
+        if let Err(error) = self.line.link.send(&Request::GoOn { done }) {
             self.lost(error.into());
         }
     }
