@@ -186,7 +186,6 @@ impl<'l> Crew<'l, '_, '_> {
             Some(exporter) => exporter.counted(self.cancel, self.sink),
             None => Ok(true),
         }
->>>>>>> nas
     }
 
     /// Compares the clocks of all machines with the controller's; `false` if a machine has ended meanwhile.
