@@ -14,10 +14,11 @@ use record::trial::{Outcome, Series, TrialRecord, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TRIAL: [(&str, Kind); 7] = [
+const TRIAL: [(&str, Kind); 8] = [
     ("round", Kind::Integer),
     ("started_unix_ms", Kind::Integer),
     ("failed", Kind::Flag),
+    ("cut_off", Kind::Flag),
     ("imported_from", Kind::Text),
     ("metric", Kind::Text),
     ("value", Kind::Number),
@@ -125,6 +126,7 @@ impl<'p> Tidy<'p> {
         let Some(mut head) = self.head(trial) else { return Vec::new() };
         head.push(Field::Integer(trial.started_unix_ms));
         head.push(Field::Flag(matches!(trial.outcome, Outcome::Failed(_))));
+        head.push(Field::Flag(trial.cut_off));
         head.push(Field::text(trial.imported.as_ref().map_or("", |from| &from.file)));
         let cell = self.cells.get(&trial.id.cell);
         let mut metrics = cell.map(|cell| self.plan.metrics(cell, trial)).unwrap_or_default();
@@ -412,10 +414,10 @@ mod tests {
         let tidy = Tidy::new(&run, &plan);
         assert_eq!(
             csv_header(&tidy.trial_columns()),
-            "run,experiment,cell,target,stack,workload,level_iodepth,round,started_unix_ms,failed,imported_from,metric,value,unit\r\n"
+            "run,experiment,cell,target,stack,workload,level_iodepth,round,started_unix_ms,failed,cut_off,imported_from,metric,value,unit\r\n"
         );
         let text = csv_rows(&tidy.trial(&trial()));
-        let first = "r,x,c1,local,\"ext4, \"\"fast\"\"\\x1b\",=randread,4,0,77,0,,";
+        let first = "r,x,c1,local,\"ext4, \"\"fast\"\"\\x1b\",=randread,4,0,77,0,0,,";
         assert!(text.lines().all(|line| line.starts_with(first)), "{text}");
         for end in ["iops,15,1/s", "read_bw,61440,B/s", "twice,30,"] {
             assert!(text.contains(&format!(",{end}\r\n")), "{end} in {text}");
@@ -429,7 +431,7 @@ mod tests {
         let imported = Some(Imported { file: "a.json".to_owned(), format: "fio JSON".to_owned() });
         let failed =
             TrialRecord { outcome: Outcome::Failed("no".to_owned()), engine: None, imported, ..trial() };
-        assert!(csv_rows(&Tidy::new(&run, &plan).trial(&failed)).ends_with(",4,0,77,1,a.json,,,\r\n"));
+        assert!(csv_rows(&Tidy::new(&run, &plan).trial(&failed)).ends_with(",4,0,77,1,0,a.json,,,\r\n"));
         let other = TrialRecord { id: TrialId { cell: CellId("other".to_owned()), round: 0 }, ..trial() };
         assert!(Tidy::new(&run, &plan).trial(&other).is_empty(), "a cell that isn't planned has no names");
     }

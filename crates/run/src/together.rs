@@ -9,18 +9,18 @@ mod seat;
 
 use crate::agent_link::AgentLink;
 use crate::error::{RunError, Sink};
+use crate::made::Made;
 use crate::protocol::{Request, Together, TrialRequest};
 use record::clock::ClockOffset;
 use record::plan::Plan;
-use record::trial::TrialRecord;
 use record::volume::VolumeKind;
 use seat::{Seat, State};
 use stack::Shared;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The least time between the agreement on the start and the start itself.
-const LEAD: Duration = Duration::from_millis(200);
+/// The least time between the agreement on the start and the start itself. An engine whose program is slow to start starts it meanwhile.
+const LEAD: Duration = Duration::from_millis(500);
 /// How long one machine is listened to before the next.
 const TURN: Duration = Duration::from_millis(10);
 
@@ -33,7 +33,7 @@ pub(crate) fn shared(plan: &Plan, target: &str) -> Shared {
     Shared { target: target.to_owned(), volumes: directories.map(|volume| volume.name.clone()).collect() }
 }
 
-/// Performs one trial; `None` when the user stopped it. A machine that fails, or is lost, makes a failed trial that names it.
+/// Performs one trial. A machine that fails, or is lost, makes a failed trial that names it.
 ///
 /// # Errors
 /// When the plan's machine has no connection at all, a machine can't undo what it built, or the event sink fails.
@@ -42,7 +42,7 @@ pub(crate) fn trial(
     request: &TrialRequest,
     cancel: &AtomicBool,
     sink: &mut Sink<'_>,
-) -> Result<Option<TrialRecord>, RunError> {
+) -> Result<Made, RunError> {
     let mut seats = seated(lines, request)?;
     for (place, seat) in (0_u64..).zip(&mut seats) {
         let asked = Request::Trial(Box::new(share_of(request, place, &seat.line.target)));
@@ -59,10 +59,19 @@ pub(crate) fn trial(
     }
     crew.end()?;
     if crew.cancelled() {
-        return Ok(None);
+        return Ok(Made { record: None, lost: None });
     }
-    let parts = crew.seats.into_iter().map(|seat| seat.part(request)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Some(joined::joined(request, parts)))
+    let mut lost: Option<RunError> = None;
+    let mut parts = Vec::new();
+    for seat in crew.seats {
+        let (part, is_abandoned, gone) = seat.part(request)?;
+        lost = match (lost, gone) {
+            (Some(first), Some(second)) => Some(first.and(second)),
+            (first, second) => first.or(second),
+        };
+        parts.push((part, is_abandoned));
+    }
+    Ok(Made { record: Some(joined::joined(request, parts)), lost })
 }
 
 /// The connections to the machines of the cell, in its order.
