@@ -1,6 +1,7 @@
 //! The command line: its commands and flags. `commands` carries them out.
 
 mod calibrate;
+mod driver;
 mod experiment;
 mod gate;
 mod guests;
@@ -12,6 +13,7 @@ mod money;
 mod report;
 
 pub(crate) use calibrate::{Calibrate, Load};
+pub(crate) use driver::Driver;
 pub(crate) use experiment::Experiment;
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use guests::{
@@ -289,6 +291,9 @@ Examples:
   diskproof completions bash > ~/.local/share/bash-completion/completions/diskproof
   diskproof completions zsh > ~/.zfunc/_diskproof")]
     Completions(Completions),
+    /// A driver that is built in: performs the request on standard input (docs/driver-protocol.md)
+    #[command(hide = true)]
+    Driver(Driver),
     /// The agent process on the measured machine; speaks to its controller over stdio
     #[command(hide = true)]
     Node,
