@@ -108,7 +108,7 @@ fn loop_driver_libvirt_names_what_a_host_lacks_and_keeps_what_it_did_not_make() 
     );
     for (key, value, part) in [
         ("image", json!("debian"), "has no image debian; it has blank"),
-        ("network", json!("other"), "other is not active"),
+        ("network", json!("other"), "no active network other"),
         ("folder", json!("/nowhere"), "/nowhere"),
         ("host", json!("ham9"), "ham9 can't be reached"),
         ("disk_size", json!(1 << 20), "smaller than the image"),

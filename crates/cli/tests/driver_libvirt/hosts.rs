@@ -1,5 +1,7 @@
 //! Hosts with a real libvirt, neighbours that look like ours, and requests to the driver.
 
+#![allow(dead_code, reason = "the test that boots a guest needs no neighbours")]
+
 use crate::guests::{Site, stderr, stdout};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -104,7 +106,7 @@ pub(crate) fn import_blank(site: &Site, hosts: &str) {
 /// Makes neighbours that a careless driver would take for its own: a guest of another claim, with files; a guest with the beginning of our
 /// guests' names; a guest with a copy of our metadata; and folders and files with names like ours.
 pub(crate) fn neighbours(site: &Site, host: &str) {
-    let made = events(site, &create(site, OTHER, &[machine("big", host)]));
+    let made = events(site, &create(site, OTHER, &[machine("big-1", host)]));
     assert!(made.last().unwrap()["failed"]["text"].as_str().unwrap().contains("no address"), "{made:?}");
     let prefix = &CLAIM[..12];
     let plain = "<memory>65536</memory><os><type>hvm</type></os></domain>";

@@ -20,7 +20,7 @@ for f in "$1"-*; do if [ -e "$f" ]; then printf '%s\n' "$f"; fi; done"#;
 /// Removes a claim's files, `$1-*`, from a folder, `$0`, and the folder if it is empty then. Prints what is left.
 const REMOVE: &str = r#"if [ -L "$0" ] || ! cd "$0" 2>/dev/null; then exit 0; fi
 rm -f -- "$1"-* && cd / && { rmdir -- "$0" 2>/dev/null || ls -A -- "$0"; }"#;
-/// Looks that find something, at most; a look that finds nothing is the last one.
+/// Looks at most. The second one, or a later one that finds nothing, is the last.
 const LOOKS: usize = 5;
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -69,7 +69,7 @@ fn on_host(at: &At, claim: &Claim, folder: Option<&str>, tell: &Teller<'_>) -> R
         }
         // The notes go last: they name the folders.
         let had_notes = place::forget(at, &claim.id)?;
-        if !has_found && !had_notes {
+        if look > 0 && !has_found && !had_notes {
             break;
         }
     }

@@ -27,13 +27,14 @@ pub(super) fn validate(options: &AtOptions, machines: &[MachineRequest]) -> Vali
 
 /// What a host lacks for a machine.
 fn there(options: &AtOptions, wanted: &Wanted) -> Vec<Problem> {
-    let problem = |key: &str, error: &dyn std::error::Error| Problem {
+    let wrong = |key: &str, text: String| Problem {
         machine: wanted.name.clone(),
         volume: None,
         key: Some(key.to_owned()),
-        text: record::printable::chain(error),
+        text,
         help: None,
     };
+    let problem = |key: &str, error: &dyn std::error::Error| wrong(key, record::printable::chain(error));
     let opened = reach::open(options, &wanted.host, wanted.ssh_config.clone()).and_then(|at| {
         at.needs("virsh", "libvirt-clients")?;
         at.needs("qemu-img", "qemu-utils")?;
@@ -47,14 +48,20 @@ fn there(options: &AtOptions, wanted: &Wanted) -> Vec<Problem> {
     match images::find(&at, &wanted.image) {
         Ok(image) => {
             if let Some(asked) = wanted.disk_size.filter(|asked| *asked < image.virtual_bytes) {
-                let error = GuestError::Small { image: image.name, asked, needed: image.virtual_bytes };
-                problems.push(problem("disk_size", &error));
+                let (image, needed) = (image.name, image.virtual_bytes);
+                let text = format!("is {asked} bytes, smaller than the image {image}, which has {needed}");
+                problems.push(wrong("disk_size", text));
             }
         }
         Err(error) => problems.push(problem("image", &error)),
     }
-    if let Err(error) = check_network(&at, &wanted.network) {
-        problems.push(problem("network", &error));
+    match check_network(&at, &wanted.network) {
+        Ok(()) => {}
+        Err(GuestError::Network { machine, network }) => problems.push(wrong(
+            "network",
+            format!("{machine} has no active network {network}; `virsh net-start {network}`, or bridge:NAME for a bridge"),
+        )),
+        Err(error) => problems.push(problem("network", &error)),
     }
     if let Some(folder) = &wanted.folder {
         let there: Result<String, AtError> =
