@@ -20,10 +20,13 @@ fn loop_driver_libvirt_makes_what_was_asked_for_and_removes_that_alone() {
     let Some(site) = Site::new("driver", &["ham0"]) else { return };
     hosts::import_blank(&site, "ham0");
     hosts::neighbours(&site, "ham0");
+    let pool = hosts::pool(&site, "ham0", "fast");
     let before = hosts::picture(&site, "ham0");
 
-    // Nothing answers in a blank guest, so the driver says so, and the guest stays.
-    let asked = create(&site, CLAIM, &[machine("big", "ham0"), machine("small", "ham0")]);
+    // Nothing answers in a blank guest, so the driver says so, and the guest stays. One volume is in a storage pool.
+    let mut small = machine("small", "ham0");
+    small["volumes"][0]["settings"] = json!({ "pool": "fast", "iops": 50 });
+    let asked = create(&site, CLAIM, &[machine("big", "ham0"), small]);
     let told = events(&site, &asked);
     let failed = &told.last().unwrap()["failed"];
     assert_eq!(failed["blame"], "provider");
@@ -49,6 +52,8 @@ fn loop_driver_libvirt_makes_what_was_asked_for_and_removes_that_alone() {
         limits.contains("total_iops_sec : 80") && limits.contains("total_bytes_sec: 1048576"),
         "{limits}"
     );
+    let in_pool = format!("diskproof-{CLAIM}-small-gp");
+    assert_eq!(fs::metadata(pool.join(&in_pool)).unwrap().len(), 8 << 20);
     let xml = virsh(&site, "ham0", &["dumpxml", &name], "");
     assert!(
         xml.contains("<serial>dp") && xml.contains("io='native'") && xml.contains("iothread='1'"),
@@ -85,13 +90,15 @@ fn loop_driver_libvirt_makes_what_was_asked_for_and_removes_that_alone() {
         [
             format!("machine {name}"),
             format!("machine diskproof-{}-small", &CLAIM[..12]),
+            format!("volume {in_pool}"),
             "volume gp".to_owned(),
-            "volume gp".to_owned()
         ]
     );
     assert_eq!(destroyed(&site, CLAIM, "ham0"), Vec::<String>::new());
     virsh(&site, "ham0", &["undefine", "clone"], "");
     assert_eq!(hosts::picture(&site, "ham0"), before, "the neighbours are as they were");
+    let left: Vec<_> = fs::read_dir(&pool).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, [format!("diskproof-{OTHER}-small-gp").as_str()]);
 }
 
 #[test]

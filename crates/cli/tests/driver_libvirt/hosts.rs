@@ -123,6 +123,16 @@ pub(crate) fn neighbours(site: &Site, host: &str) {
     fs::write(root.join(format!("{CLAIM}-gp.raw")), "a neighbour's").unwrap();
 }
 
+/// Makes a storage pool with a neighbour's volume, and returns its folder as this computer sees it.
+pub(crate) fn pool(site: &Site, host: &str, name: &str) -> std::path::PathBuf {
+    let path = format!("/root/{name}");
+    fs::create_dir_all(site.machines.path(host, &path)).unwrap();
+    virsh(site, host, &["pool-create-as", name, "dir", "--target", &path], "");
+    let other = format!("diskproof-{OTHER}-small-gp");
+    virsh(site, host, &["vol-create-as", name, &other, "1M"], "");
+    site.machines.path(host, &path)
+}
+
 /// Gives a neighbour a copy of the metadata of our machine, as a clone of our guest would have it.
 pub(crate) fn copy_metadata(site: &Site, host: &str, from: &str) {
     let note = virsh(site, host, &["metadata", from, "--uri", "diskproof:driver:1"], "");
@@ -136,10 +146,10 @@ pub(crate) fn copy_metadata(site: &Site, host: &str, from: &str) {
 /// themselves aren't in it.
 pub(crate) fn picture(site: &Site, host: &str) -> BTreeMap<String, String> {
     let mut picture = BTreeMap::new();
-    for guest in virsh(site, host, &["list", "--all", "--name"], "").lines().filter(|line| !line.is_empty()) {
-        let state = virsh(site, host, &["domstate", guest], "");
-        let xml = virsh(site, host, &["dumpxml", "--inactive", guest], "");
-        picture.insert(format!("guest {guest}"), format!("{state}{xml}"));
+    let all = r#"virsh -q list --all --uuid | while read -r u; do [ -z "$u" ] || { echo "guest $u $(virsh -q domstate "$u" </dev/null)"; virsh -q dumpxml --inactive "$u" </dev/null; }; done"#;
+    for guest in on(site, host, &["sh", "-s"], all).split("guest ").filter(|guest| !guest.is_empty()) {
+        let (name, rest) = guest.split_once(' ').unwrap();
+        picture.insert(name.to_owned(), rest.to_owned());
     }
     files(&site.machines.path(host, DRIVER), &mut picture);
     picture

@@ -9,6 +9,7 @@ mod make;
 mod names;
 mod note;
 mod place;
+mod pools;
 mod reach;
 mod settings;
 mod validate;

@@ -177,6 +177,7 @@ impl Making<'_> {
         tell(&format!("{} in {}", note.files.join(", "), self.folder));
         let seed = DiskFile {
             path: format!("{}/{SEED}", self.folder),
+            pool: None,
             format: "raw",
             bus: "virtio",
             read_only: true,
@@ -214,7 +215,7 @@ impl Making<'_> {
             _ => "qcow2",
         };
         let path = format!("{}/disk{number}.{format}", self.folder);
-        DiskFile { path, format, bus: disk.bus, read_only: false, tuning: Tuning::default() }
+        DiskFile { path, pool: None, format, bus: disk.bus, read_only: false, tuning: Tuning::default() }
     }
 
     fn make_disk(&self, disk: &Planned, file: &DiskFile) -> Result<(), GuestError> {

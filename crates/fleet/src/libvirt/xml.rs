@@ -8,7 +8,10 @@ use std::fmt::Write as _;
 /// A disk of the description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DiskFile {
+    /// Its path, or its name in the pool.
     pub(crate) path: String,
+    /// The storage pool of libvirt that has it; `None`: it is a file.
+    pub(crate) pool: Option<String>,
     pub(crate) format: &'static str,
     pub(crate) bus: &'static str,
     pub(crate) read_only: bool,
@@ -135,6 +138,10 @@ fn disk_elements(xml: &mut String, disks: &[DiskFile]) {
         );
         named.push(prefix);
         let tuning = &disk.tuning;
+        let source = match &disk.pool {
+            None => format!("file='{}'", escaped(&disk.path)),
+            Some(pool) => format!("pool='{}' volume='{}'", escaped(pool), escaped(&disk.path)),
+        };
         let mut how = format!("name='qemu' type='{}' cache='{}' discard='unmap'", disk.format, tuning.cache);
         if let Some(io) = tuning.io {
             let _ = write!(how, " io='{io}'");
@@ -145,9 +152,9 @@ fn disk_elements(xml: &mut String, disks: &[DiskFile]) {
         }
         let _ = write!(
             xml,
-            "    <disk type='file' device='disk'>\n      <driver {how}/>\n      <source file='{}'/>\n      \
+            "    <disk type='{}' device='disk'>\n      <driver {how}/>\n      <source {source}/>\n      \
              <target dev='{prefix}{letter}' bus='{}'/>",
-            escaped(&disk.path),
+            if disk.pool.is_some() { "volume" } else { "file" },
             disk.bus,
         );
         if disk.read_only {
@@ -231,6 +238,7 @@ mod tests {
         };
         let disk = |path: &str, bus, read_only| DiskFile {
             path: path.to_owned(),
+            pool: (bus == "scsi").then(|| "vg0".to_owned()),
             format: "raw",
             bus,
             read_only,
@@ -245,7 +253,11 @@ mod tests {
             found.filter_map(|node| node.attribute(key)).map(str::to_owned).collect()
         };
         assert_eq!(texts("domain", "type"), ["qemu"]);
-        assert_eq!(texts("source", "file"), ["/a'b", "/c", "/d"]);
+        assert_eq!(texts("source", "file"), ["/a'b", "/d"]);
+        assert_eq!(
+            (texts("source", "pool"), texts("source", "volume")),
+            (vec!["vg0".to_owned()], vec!["/c".to_owned()])
+        );
         assert_eq!(texts("target", "dev"), ["vda", "sda", "vdb"]);
         assert_eq!(texts("mac", "address"), ["52:54:00:01:02:03"]);
         assert_eq!(texts("filterref", "filter"), ["clean-traffic"]);

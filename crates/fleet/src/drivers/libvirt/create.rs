@@ -148,7 +148,7 @@ fn created(at: &At, claim: &Claim, wanted: &Wanted, note: Note, address: String)
     let offered = offer(wanted);
     let volumes = wanted.volumes.iter().zip(&note.volumes).map(|(volume, noted)| CreatedVolume {
         name: volume.name.clone(),
-        id: format!("{}/{}", note.folder, noted.file),
+        id: noted.id(&note.folder),
         device: DeviceName::Serial(names::serial(claim, &wanted.name, &volume.name)),
         size_bytes: volume.size_bytes,
         price: None,

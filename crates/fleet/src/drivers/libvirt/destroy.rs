@@ -3,8 +3,8 @@
 
 use super::existing::{on_hosts, originals};
 use super::make::resource;
-use super::note::{Guest, notes};
-use super::{names, place, refused};
+use super::note::{Guest, Note, notes};
+use super::{names, place, pools, refused};
 use crate::at::{At, AtError, AtOptions};
 use crate::libvirt::GuestError;
 use driver::protocol::{Answer, Claim, Failure, Left, Resource, ResourceKind, Settings};
@@ -86,7 +86,10 @@ fn once(
 ) -> Result<bool, GuestError> {
     let ours: Vec<Guest> =
         originals(at, tell)?.into_iter().filter(|guest| guest.note.claim.id == claim.id).collect();
-    let mut folders: BTreeSet<String> = notes(at, &claim.id)?.into_iter().map(|note| note.folder).collect();
+    let noted = notes(at, &claim.id)?;
+    let all = || noted.iter().chain(ours.iter().map(|guest| &guest.note));
+    let pools: BTreeSet<String> = all().flat_map(Note::pools).collect();
+    let mut folders: BTreeSet<String> = all().map(|note| note.folder.clone()).collect();
     let root = place::root(at);
     for base in std::iter::once(root.as_str()).chain(folder) {
         let said = at.run(
@@ -95,7 +98,7 @@ fn once(
         )?;
         folders.extend(said.lines().map(str::to_owned));
     }
-    folders.extend(ours.iter().map(|guest| guest.note.folder.clone()));
+    let mut kept: Vec<String> = Vec::new();
     let mut has_found = !ours.is_empty();
     for guest in ours {
         let name = names::domain(claim, &guest.note.machine);
@@ -109,12 +112,16 @@ fn once(
             Err(error) => {
                 // Its disks are in use, or would be if it is started again.
                 folders.remove(&guest.note.folder);
+                kept.extend(guest.note.volumes.into_iter().map(|volume| volume.file));
                 gone.left.push(Left { resource, why: record::printable::chain(&error) });
             }
         }
     }
     for folder in folders {
         has_found |= remove_folder(at, claim, &folder, tell, gone)?;
+    }
+    for pool in pools {
+        has_found |= remove_from_pool(at, claim, &pool, &kept, tell, gone);
     }
     Ok(has_found)
 }
@@ -144,6 +151,38 @@ fn remove_guest(at: &At, uuid: &str) -> Result<(), AtError> {
         Err(error) if is_gone(&error) => Ok(()),
         done => done.map(|_| ()),
     }
+}
+
+/// Removes the claim's volumes of a pool, without those that are `kept`. Returns whether there were some.
+fn remove_from_pool(
+    at: &At,
+    claim: &Claim,
+    pool: &str,
+    kept: &[String],
+    tell: &Teller<'_>,
+    gone: &mut Gone,
+) -> bool {
+    let of = |name: &str| resource(ResourceKind::Volume, format!("{pool}/{name}"), name);
+    let volumes = match pools::volumes(at, pool, &claim.id) {
+        Ok(volumes) => volumes,
+        Err(error) => {
+            let resource = resource(ResourceKind::Volume, pool.to_owned(), pool);
+            gone.left.push(Left { resource, why: record::printable::chain(&error) });
+            return true;
+        }
+    };
+    for name in volumes.iter().filter(|name| !kept.contains(name)) {
+        match pools::remove(at, pool, name) {
+            Ok(()) => {
+                tell.removed(of(name));
+                gone.removed.push(of(name));
+            }
+            Err(error) => {
+                gone.left.push(Left { resource: of(name), why: record::printable::chain(&error) });
+            }
+        }
+    }
+    !volumes.is_empty()
 }
 
 /// Removes the claim's files of a folder. Returns whether the folder was there.

@@ -2,7 +2,7 @@
 
 use super::note::{Guest, Note, guests, notes};
 use super::validate::FANOUT;
-use super::{failure, names, reach, refused};
+use super::{failure, names, pools, reach, refused};
 use crate::at::{At, AtError, AtOptions, on_each};
 use crate::libvirt::{GuestError, address};
 use driver::protocol::{
@@ -88,10 +88,12 @@ pub(super) fn list(options: &AtOptions, settings: &Settings, tell: &Teller<'_>) 
             }
         }
         for note in seen {
-            let there = super::destroy::files(at, &note.folder, &note.claim.id)?;
+            let mut there = super::destroy::files(at, &note.folder, &note.claim.id)?;
+            for pool in note.pools() {
+                there.extend(pools::volumes(at, &pool, &note.claim.id)?);
+            }
             for volume in note.volumes.iter().filter(|volume| there.contains(&volume.file)) {
-                let id = format!("{}/{}", note.folder, volume.file);
-                listed.push(of(&note, ResourceKind::Volume, id, volume.name.clone()));
+                listed.push(of(&note, ResourceKind::Volume, volume.id(&note.folder), volume.name.clone()));
             }
         }
         Ok(listed)

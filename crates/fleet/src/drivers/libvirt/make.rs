@@ -3,6 +3,7 @@
 use super::names;
 use super::note::{Note, NotedVolume};
 use super::place::Place;
+use super::pools;
 use super::settings::{Wanted, WantedVolume};
 use crate::images::{CMDLINE, Image};
 use crate::libvirt::{
@@ -56,9 +57,14 @@ impl Making<'_, '_> {
     fn note(&self, host_key: &str) -> Note {
         let (wanted, claim) = (self.wanted, self.claim);
         let base = wanted.folder.clone().unwrap_or_else(|| super::place::root(self.place.at));
+        let file = |volume: &WantedVolume| match volume.pool {
+            None => format!("{}-{}.{}", claim.id, volume.name, volume.format),
+            Some(_) => names::in_pool(&claim.id, &wanted.name, &volume.name),
+        };
         let volumes = wanted.volumes.iter().map(|volume| NotedVolume {
             name: volume.name.clone(),
-            file: format!("{}-{}.{}", claim.id, volume.name, volume.format),
+            file: file(volume),
+            pool: volume.pool.clone(),
             size_bytes: volume.size_bytes,
         });
         Note {
@@ -105,16 +111,27 @@ impl Making<'_, '_> {
         let words =
             ["qemu-img", "create", "-q", "-f", "qcow2", "-F", format, "-b", &from, "--", &path, &size];
         self.place.run("make the boot disk", &words)?;
-        Ok(DiskFile { path, format: "qcow2", bus: "virtio", read_only: false, tuning: Tuning::default() })
+        Ok(DiskFile {
+            path,
+            pool: None,
+            format: "qcow2",
+            bus: "virtio",
+            read_only: false,
+            tuning: Tuning::default(),
+        })
     }
 
     fn volume(&self, note: &Note, volume: &WantedVolume, noted: &NotedVolume) -> Result<(), GuestError> {
-        let path = format!("{}/{}", note.folder, noted.file);
-        let size = volume.size_bytes.to_string();
-        let how = format!("preallocation={}", volume.preallocation);
-        let words = ["qemu-img", "create", "-q", "-f", volume.format, "-o", &how, "--", &path, &size];
-        self.place.run("make the volume", &words)?;
-        self.tell.made(resource(ResourceKind::Volume, path, &volume.name));
+        if let Some(pool) = &volume.pool {
+            pools::make(self.place, pool, &noted.file, volume.size_bytes)?;
+        } else {
+            let path = noted.id(&note.folder);
+            let size = volume.size_bytes.to_string();
+            let how = format!("preallocation={}", volume.preallocation);
+            let words = ["qemu-img", "create", "-q", "-f", volume.format, "-o", &how, "--", &path, &size];
+            self.place.run("make the volume", &words)?;
+        }
+        self.tell.made(resource(ResourceKind::Volume, noted.id(&note.folder), &volume.name));
         Ok(())
     }
 
@@ -128,7 +145,11 @@ impl Making<'_, '_> {
     ) -> Result<(), GuestError> {
         let at = self.place.at;
         let volumes = self.wanted.volumes.iter().zip(&note.volumes).map(|(volume, noted)| DiskFile {
-            path: format!("{}/{}", note.folder, noted.file),
+            path: match &noted.pool {
+                None => noted.id(&note.folder),
+                Some(_) => noted.file.clone(),
+            },
+            pool: noted.pool.clone(),
             format: volume.format,
             bus: "virtio",
             read_only: false,
@@ -137,8 +158,14 @@ impl Making<'_, '_> {
                 ..volume.tuning.clone()
             },
         });
-        let seed =
-            DiskFile { path: seed, format: "raw", bus: "virtio", read_only: true, tuning: Tuning::default() };
+        let seed = DiskFile {
+            path: seed,
+            pool: None,
+            format: "raw",
+            bus: "virtio",
+            read_only: true,
+            tuning: Tuning::default(),
+        };
         let disks: Vec<DiskFile> = std::iter::once(boot).chain(volumes).chain([seed]).collect();
         let kernel = self.image.kernel(at);
         let kernel = kernel.map(|(kernel, initrd)| Boot { kernel, initrd, cmdline: CMDLINE.to_owned() });

@@ -27,6 +27,11 @@ pub(super) fn folder(base: &str, claim: &str, machine: &str) -> String {
     format!("{}/diskproof-{claim}-{machine}", base.trim_end_matches('/'))
 }
 
+/// The name of a volume in a storage pool.
+pub(super) fn in_pool(claim: &str, machine: &str, volume: &str) -> String {
+    format!("diskproof-{claim}-{machine}-{volume}")
+}
+
 /// A guest's UUID: version 8 of RFC 9562, from SHA-256 of the claim and the name.
 pub(super) fn uuid(claim: &Claim, machine: &str) -> String {
     let digest = digest(&format!("machine {} {machine}", claim.id));

@@ -1,11 +1,13 @@
 //! What the driver notes about a machine: in a file of the host before it makes anything else, and in libvirt's metadata of the guest.
 
 use super::names::{self, is_claim_id, is_name};
+use super::pools;
 use crate::at::{At, AtError};
 use crate::images::is_digest;
 use crate::libvirt::{escaped, is_public_key, unescaped};
 use driver::protocol::Claim;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The namespace in libvirt's metadata.
 pub(super) const NAMESPACE: &str = "diskproof:driver:1";
@@ -46,10 +48,20 @@ pub(super) struct Note {
 pub(super) struct NotedVolume {
     /// Its name in the request.
     pub(super) name: String,
-    /// The name of its file in the folder.
+    /// The name of its file in the folder, or of the volume in the pool.
     pub(super) file: String,
+    /// The storage pool that has it; `None`: the folder has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pool: Option<String>,
     /// Its size.
     pub(super) size_bytes: u64,
+}
+
+impl NotedVolume {
+    /// Its id for people and for events.
+    pub(super) fn id(&self, folder: &str) -> String {
+        format!("{}/{}", self.pool.as_deref().unwrap_or(folder), self.file)
+    }
 }
 
 impl Note {
@@ -66,10 +78,20 @@ impl Note {
         serde_json::from_str(&unescaped(&text[..text.rfind("</")?])).ok()
     }
 
+    /// The storage pools that have volumes of it.
+    pub(super) fn pools(&self) -> BTreeSet<String> {
+        self.volumes.iter().filter_map(|volume| volume.pool.clone()).collect()
+    }
+
     /// Whether all fields are such as the driver writes them. Parts of it become paths and words of commands.
     fn is_plain(&self) -> bool {
-        let is_file =
-            |volume: &NotedVolume| volume.file.starts_with(&self.claim.id) && !volume.file.contains('/');
+        let is_file = |volume: &NotedVolume| match &volume.pool {
+            None => volume.file.starts_with(&self.claim.id) && !volume.file.contains('/'),
+            Some(pool) => {
+                pools::is_name(pool)
+                    && volume.file == names::in_pool(&self.claim.id, &self.machine, &volume.name)
+            }
+        };
         is_claim_id(&self.claim.id)
             && is_name(&self.machine)
             && self.uuid == names::uuid(&self.claim, &self.machine)
@@ -135,8 +157,12 @@ mod tests {
 
     fn note() -> Note {
         let claim = Claim { id: "ab".repeat(16), run: "it's <r>".to_owned(), deadline: 7 };
-        let volume =
-            NotedVolume { name: "gp".to_owned(), file: format!("{}-gp.raw", claim.id), size_bytes: 1 };
+        let volume = NotedVolume {
+            name: "gp".to_owned(),
+            file: format!("{}-gp.raw", claim.id),
+            pool: None,
+            size_bytes: 1,
+        };
         Note {
             machine: "big".to_owned(),
             uuid: names::uuid(&claim, "big"),
@@ -173,5 +199,12 @@ mod tests {
         let mut moved = note();
         moved.volumes[0].file = format!("{}/../../etc/passwd", moved.claim.id);
         assert!(!moved.is_plain());
+        let mut pooled = note();
+        pooled.volumes[0].pool = Some("vg0".to_owned());
+        assert!(!pooled.is_plain(), "a file's name in a pool");
+        pooled.volumes[0].file = names::in_pool(&pooled.claim.id, "big", "gp");
+        assert!(pooled.is_plain());
+        pooled.volumes[0].pool = Some("--all".to_owned());
+        assert!(!pooled.is_plain());
     }
 }

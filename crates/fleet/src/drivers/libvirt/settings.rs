@@ -1,6 +1,7 @@
 //! Settings of machines and volumes: what they are, and how they are read.
 
 use super::names::is_name;
+use super::pools;
 use crate::libvirt::{Network, Tuning};
 use driver::protocol::{MachineRequest, Problem, SettingKind, Settings, VolumeRequest};
 use serde_json::Value;
@@ -80,7 +81,12 @@ pub(super) const MACHINE: [Row; 11] = [
 ];
 
 /// Settings of a volume.
-pub(super) const VOLUME: [Row; 7] = [
+pub(super) const VOLUME: [Row; 8] = [
+    row(
+        "pool",
+        SettingKind::Text,
+        "A storage pool of the host's libvirt that has the volume, e.g. a volume group; without it, a file in `folder`",
+    ),
     with_default("format", SettingKind::Text, || Value::from("raw"), "Format of the file: raw or qcow2"),
     with_default(
         "cache",
@@ -133,6 +139,7 @@ pub(super) struct WantedVolume {
     pub(super) size_bytes: u64,
     pub(super) format: &'static str,
     pub(super) preallocation: &'static str,
+    pub(super) pool: Option<String>,
     /// Without a serial number.
     pub(super) tuning: Tuning,
 }
@@ -252,6 +259,14 @@ fn read_volume(machine: &str, volume: &VolumeRequest, problems: &mut Vec<Problem
         "native needs `cache: none` or `directsync`: QEMU refuses it with the page cache",
     );
     let preallocation = reader.choice("preallocation", &["off", "falloc", "full"]);
+    let pool = reader.text("pool");
+    if let Some(pool) = &pool {
+        reader.is(pools::is_name(pool), "pool", "is no name of a storage pool");
+        for key in ["format", "preallocation"] {
+            let is_said = reader.settings.contains_key(key);
+            reader.is(!is_said, key, "can't be said with `pool`, which decides it");
+        }
+    }
     let tuning = Tuning {
         serial: None,
         cache: cache.unwrap_or("none"),
@@ -268,6 +283,7 @@ fn read_volume(machine: &str, volume: &VolumeRequest, problems: &mut Vec<Problem
         size_bytes: size?,
         format: format?,
         preallocation: preallocation?,
+        pool,
         tuning,
     })
 }

@@ -1,7 +1,7 @@
 //! Checks settings: first by themselves, then against what the hosts have.
 
-use super::reach;
 use super::settings::{Wanted, read};
+use super::{pools, reach};
 use crate::at::{AtError, AtOptions, on_each};
 use crate::images;
 use crate::libvirt::{GuestError, check_network};
@@ -62,6 +62,18 @@ fn there(options: &AtOptions, wanted: &Wanted) -> Vec<Problem> {
             format!("{machine} has no active network {network}; `virsh net-start {network}`, or bridge:NAME for a bridge"),
         )),
         Err(error) => problems.push(problem("network", &error)),
+    }
+    for volume in &wanted.volumes {
+        let Some(pool) = &volume.pool else { continue };
+        let of = |problem: Problem| Problem { volume: Some(volume.name.clone()), ..problem };
+        match pools::check(&at, pool) {
+            Ok(true) => {}
+            Ok(false) => problems.push(of(wrong(
+                "pool",
+                format!("{} has no active storage pool {pool}; `virsh pool-start {pool}`", at.name()),
+            ))),
+            Err(error) => problems.push(of(problem("pool", &error))),
+        }
     }
     if let Some(folder) = &wanted.folder {
         let there: Result<String, AtError> =

@@ -67,6 +67,8 @@ fn each_wrong_setting_is_named_by_its_key() {
         (Some(1 << 30), json!({ "format": "vmdk" }), Some("format")),
         (Some(1 << 30), json!({ "cache": "writeback", "aio": "native" }), Some("aio")),
         (Some(1 << 30), json!({ "type": "gp3" }), Some("type")),
+        (Some(1 << 30), json!({ "pool": "--all" }), Some("pool")),
+        (Some(1 << 30), json!({ "pool": "vg0", "format": "raw" }), Some("format")),
     ] {
         let problems = read(&[machine("big", plain("ham0"), &[("gp", size, settings.clone())])]).unwrap_err();
         assert_eq!(keys(&problems), [(Some("gp"), key)], "{settings}");
