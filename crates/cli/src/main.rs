@@ -96,6 +96,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Unclaim(unclaim) => commands::claim::unclaim(&unclaim, &settings?),
         Verb::Lab(lab) => commands::lab::lab(&lab.verb, &settings?),
         Verb::Doctor(doctor) => commands::doctor::doctor(&doctor, &settings?),
+        Verb::Driver(driver) => commands::driver::driver(&driver, &settings?),
         Verb::Node => commands::node::node(&settings?),
         Verb::Look => commands::look::look(&settings?),
     }

@@ -7,6 +7,7 @@ mod at;
 mod command;
 mod connect;
 mod drive;
+pub mod drivers;
 mod error;
 mod guests;
 pub mod images;
