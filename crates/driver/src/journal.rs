@@ -31,8 +31,10 @@ pub struct Entry {
     pub driver: String,
     /// The settings that `destroy`, `status` and `list` need.
     pub settings: Settings,
-    /// What was asked for. A machine's name is its target's.
+    /// What was asked for.
     pub machines: Vec<MachineRequest>,
+    /// The target of each machine.
+    pub targets: Vec<String>,
     /// When `create` was first asked, in seconds since 1970 (UTC).
     pub begun: u64,
     /// What `create` answered; empty: it has not answered.
@@ -238,6 +240,12 @@ impl Journal {
         self.folder.join(format!("{id}.ssh"))
     }
 
+    /// The file that ssh reads in a run whose first claim this is: the machines of all its claims, and the user's own.
+    #[must_use]
+    pub fn run_config(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.run"))
+    }
+
     /// The host keys of a claim's machines.
     #[must_use]
     pub fn known_hosts(&self, id: &str) -> PathBuf {
@@ -309,6 +317,7 @@ impl Held {
             format!("{id}.key.pub"),
             format!("{id}.ssh"),
             format!("{id}.hosts"),
+            format!("{id}.run"),
             lock_name(id),
         ] {
             let path = self.folder.join(name);
@@ -347,6 +356,7 @@ impl Entry {
             experiment: experiment.to_owned(),
             driver: driver.to_owned(),
             machines,
+            targets: Vec::new(),
             begun,
             created: Vec::new(),
             resources: Vec::new(),
@@ -432,7 +442,7 @@ mod tests {
         let journal = Journal::of(dir.path());
         drop(journal.begin(entry("bb")).unwrap());
         let path = dir.path().join("created/bb.json");
-        let old = r#"{"format":{"major":1,"minor":0},"claim":{"id":"bb","run":"r","deadline":9},"experiment":"e","driver":"d","settings":{},"machines":[],"begun":5}"#;
+        let old = r#"{"format":{"major":1,"minor":0},"claim":{"id":"bb","run":"r","deadline":9},"experiment":"e","driver":"d","settings":{},"machines":[],"targets":[],"begun":5}"#;
         std::fs::write(&path, old).unwrap();
         assert_eq!(journal.entries().unwrap()[0].begun, 5);
         std::fs::write(&path, old.replace(r#""major":1"#, r#""major":9"#)).unwrap();

@@ -238,7 +238,7 @@ fn provide_seconds(volume: &Volume) -> f64 {
         + match &volume.kind {
             VolumeKind::Guest { limits, .. } => verified(limits),
             VolumeKind::Emulate { size_bytes, limits } => float(*size_bytes) / LAYOUT_RATE + verified(limits),
-            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => 0.0,
+            VolumeKind::Disk { .. } | VolumeKind::Created { .. } | VolumeKind::Directory { .. } => 0.0,
         }
 }
 

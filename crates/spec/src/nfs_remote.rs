@@ -64,7 +64,8 @@ pub(crate) fn check(
             );
         }
         let guest = |target: &Target| matches!(target.kind, TargetKind::Guest { .. });
-        let ssh = |target: &Target| matches!(target.kind, TargetKind::Ssh { .. });
+        let ssh =
+            |target: &Target| matches!(target.kind, TargetKind::Ssh { .. } | TargetKind::Created { .. });
         if (guest(server) && ssh(client)) || (ssh(server) && guest(client)) {
             return refused(
                 problems,

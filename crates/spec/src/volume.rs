@@ -1,5 +1,6 @@
 //! Volumes as declared, resolved to single volumes.
 
+use crate::created;
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
 use crate::limits::MAX_VOLUMES;
@@ -27,36 +28,44 @@ pub(crate) struct Entry {
     pub(crate) volumes: Vec<Volume>,
     /// Price per hour of each volume, in their order; empty where they have none.
     pub(crate) prices: Vec<Number>,
-    /// The only machine that has them; `None`: every machine has its own.
-    pub(crate) target: Option<String>,
+    /// The only machines that have them, each its own; empty: every machine has its own.
+    pub(crate) targets: Vec<String>,
 }
 
 /// Reads `volumes`.
 pub(crate) fn read(
-    node: &Node,
+    node: Option<&Node>,
     targets: &[Target],
     prices: Option<&PriceList>,
     base_dir: &Path,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Entry> {
+    let mut found = created::entries(targets, node.map(|node| node.span).unwrap_or_default(), problems);
+    let Some(node) = node else { return found };
     let Some(entries) = named(node, "a map: NAME: { emulate | directory | disks }", problems) else {
-        return Vec::new();
+        return found;
     };
     if entries.is_empty() {
         problems
             .add(node.span, "there are no volumes")
             .expected("at least one, e.g. `vol: { emulate: { size: 1g } }`");
     }
-    let mut found = Vec::new();
-    let mut total = 0_usize;
+    let mut total: usize = found.iter().map(|entry| entry.volumes.len()).sum();
     let mut disks = Disks { targets, prices, seen: BTreeMap::new() };
     for (key, node) in entries {
         if problems.full() {
             break;
         }
+        if found.iter().any(|entry| entry.name == key.text) {
+            problems
+                .add(key.span, format!("`{}` is a volume of a created target already", key.text))
+                .help("name one of them otherwise");
+            continue;
+        }
         // A wrong volume keeps its name, so that stacks on it are not reported as wrong too.
-        let wrong = Entry { name: key.text.clone(), volumes: Vec::new(), prices: Vec::new(), target: None };
+        let wrong =
+            Entry { name: key.text.clone(), volumes: Vec::new(), prices: Vec::new(), targets: Vec::new() };
         let entry = entry(key, node, base_dir, &mut disks, scope, problems).unwrap_or(wrong);
         total = total.saturating_add(entry.volumes.len());
         if total > MAX_VOLUMES {
@@ -113,7 +122,7 @@ fn entry(
     let prices = price
         .map(|(node, price)| price::of_volumes(&price, &volumes, node, disks.prices, problems))
         .unwrap_or_default();
-    Some(Entry { name, volumes, prices, target })
+    Some(Entry { name, volumes, prices, targets: target.into_iter().collect() })
 }
 
 fn emulated(

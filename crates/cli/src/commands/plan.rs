@@ -167,6 +167,7 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
             None | Some(TargetKind::Local) => format!("{target} (this machine): "),
             Some(TargetKind::Ssh { destination }) => format!("{target} (by ssh {destination}): "),
             Some(TargetKind::Guest { lab, .. }) => format!("{target} (lab guest {lab}): "),
+            Some(TargetKind::Created { driver, .. }) => format!("{target} (created by driver {driver}): "),
         };
         let mut sentences = volumes(&volumes_of(plan, target), &plan.prices);
         if let Some(TargetKind::Guest { .. }) = kind {
@@ -284,6 +285,10 @@ fn describe(kind: &VolumeKind) -> String {
             let changes: String = changes.iter().map(change).collect();
             format!("emulated disk {id}, {}, {}{burst}{changes}", Bytes(*size_bytes), describe_limits(limits))
         }
+        VolumeKind::Created { size_bytes: Some(bytes), .. } => {
+            format!("created for the run, {}", Bytes(*bytes))
+        }
+        VolumeKind::Created { size_bytes: None, .. } => "comes with the created machine".to_owned(),
         VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
         VolumeKind::Directory { path } => format!("directory {}", path.shown()),
     }
