@@ -27,7 +27,7 @@ pub(crate) use import::Import;
 pub(crate) use job::{Cut, Job, JobCollect, JobMake, JobRun, JobSubmit, JobVerb, JobWork};
 pub(crate) use kept::{List, Undo};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
-pub(crate) use lifecycle::{Destroy, Leftovers, Login, OfExperiment, Test};
+pub(crate) use lifecycle::{Destroy, Leftovers, Login, OfExperiment, Test, Trials};
 pub(crate) use machines::{
     From, Machines, MachinesGet, MachinesList, MachinesMount, MachinesPut, MachinesRun, MachinesShell,
     MachinesStatus, MachinesTunnel, MachinesVerb, MachinesVerbArgs, MachinesWake, MachinesWatch,
@@ -179,7 +179,7 @@ A run goes on as if it had not ended: the same order, the same seeds, the same r
     /// Create an experiment's machines where they aren't there, and provision them
     Converge(OfExperiment),
     /// Run an experiment's trials on its created machines, and leave them there
-    Verify(OfExperiment),
+    Verify(Trials),
     /// Destroy the machines that `create`, `converge` or `verify` left
     Destroy(OfExperiment),
     /// Open a shell on a created machine
@@ -565,9 +565,7 @@ impl Verb {
             Self::Quick(quick) => quick.events.json,
             Self::Run(run) => run.events.json,
             Self::Resume(resume) => resume.events.json,
-            Self::Create(args) | Self::Converge(args) | Self::Verify(args) | Self::Destroy(args) => {
-                args.events.json
-            }
+            Self::Verify(args) => args.events.json,
             Self::Test(args) => args.events.json,
             _ => false,
         }

@@ -46,6 +46,9 @@ pub struct Entry {
     /// Whether the machines stay after the command that created them: `undo` leaves them alone until their deadline.
     #[serde(default)]
     pub kept: bool,
+    /// The process that last held the claim.
+    #[serde(default)]
+    pub process: u32,
     /// How far they are, for the verbs: `converge` and `verify` note what they did.
     #[serde(default)]
     pub stage: Stage,
@@ -224,8 +227,11 @@ impl Journal {
             }
         }
         // Who had the lock may have changed or removed it.
-        let Some(entry) = self.read(id)? else { return Ok(None) };
-        Ok(Some(Held { folder: self.folder.clone(), dir: TrustedDir::open(&self.folder)?, lock, entry }))
+        let Some(mut entry) = self.read(id)? else { return Ok(None) };
+        entry.process = std::process::id();
+        let held = Held { folder: self.folder.clone(), dir: TrustedDir::open(&self.folder)?, lock, entry };
+        held.write()?;
+        Ok(Some(held))
     }
 
     /// The private key that logs in to a claim's machines.
@@ -340,6 +346,12 @@ impl Held {
 }
 
 impl Entry {
+    /// Whether the process that held the claim is gone. Another process may have its number by now, which then looks alive.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        self.process != std::process::id() && !Path::new("/proc").join(self.process.to_string()).exists()
+    }
+
     /// A claim that has nothing yet.
     #[must_use]
     pub fn new(
@@ -361,6 +373,7 @@ impl Entry {
             created: Vec::new(),
             resources: Vec::new(),
             kept: false,
+            process: std::process::id(),
             stage: Stage::Begun,
         }
     }

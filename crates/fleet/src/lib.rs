@@ -8,6 +8,7 @@ mod command;
 mod connect;
 pub mod created;
 mod drive;
+pub mod drivers;
 mod error;
 mod guests;
 pub mod images;

@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_the_drivers_and_parameters_reach_them() {
-        let plan = read(BIG, "s: { on: gp }", &[("kind", "m7i.large")]).unwrap();
+        let plan = read(BIG, "s: { on: 'gp[0]' }", &[("kind", "m7i.large")]).unwrap();
         let TargetKind::Created { driver, settings, volumes } = &plan.targets[0].kind else {
             panic!("{plan:?}")
         };
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn stacks_stand_on_created_volumes_as_on_any() {
         let plan =
-            read(BIG, "'s{n}': { with: { n: [1, 3] }, on: 'gp[..n]', layers: [ext4] }, e: { on: eph }", &[])
+            read(BIG, "'s{n}': { with: { n: [1, 3] }, on: 'gp[..n]', layers: [btrfs] }, e: { on: eph }", &[])
                 .unwrap();
         assert_eq!(plan.cells.len(), 3);
         let names =

@@ -33,6 +33,13 @@ pub(crate) enum Destroy {
 pub(crate) struct OfExperiment {
     #[command(flatten)]
     pub(crate) experiment: Experiment,
+}
+
+/// An experiment whose trials run on its machines.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Trials {
+    #[command(flatten)]
+    pub(crate) experiment: Experiment,
     #[command(flatten)]
     pub(crate) events: Events,
 }

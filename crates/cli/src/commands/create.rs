@@ -1,11 +1,11 @@
 //! `diskproof create`, `converge`, `verify`, `destroy`, `login`, `test` and `list --live`: machines that stay between commands. Their state is
 //! the journal.
 
-use super::created::{self, Machines, gone, made};
+use super::created::{self, Machines, existing, gone, made};
 use super::driver::places;
 use super::experiment;
 use super::session::{Session, answer, converge as provision};
-use crate::args::{Destroy, Experiment, List, Login, OfExperiment, Test};
+use crate::args::{Destroy, Experiment, List, Login, OfExperiment, Test, Trials};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
@@ -42,19 +42,13 @@ impl Set {
 
     /// The set's machines; those that are missing are created, all of them.
     fn held(&self, settings: &Settings, wish: &Wish) -> Result<Vec<Held>, Failure> {
-        let mut held = Vec::new();
-        for id in &self.machines.claims {
-            held.extend(self.journal.take(id, Duration::ZERO)?);
-        }
-        if held.iter().any(|held| held.entry().created.is_empty()) {
-            output::aside("an earlier `create` was interrupted; its machines are destroyed first");
-            gone(held.drain(..), &places(settings)?)?;
-        }
+        let places = places(settings)?;
+        let held = existing(&self.machines.claims, &self.journal, &places)?;
         if !held.is_empty() {
             return Ok(held);
         }
         let run = experiment::run_id();
-        let at = (&self.journal, &places(settings)?);
+        let at = (&self.journal, &places);
         made(&run.0, &self.plan, &self.machines.groups, at, Destroy::Never, wish)
     }
 }
@@ -105,7 +99,7 @@ pub(crate) fn converge(args: &OfExperiment, settings: &Settings) -> Result<Exit,
 }
 
 /// Runs the trials on the machines, which stay.
-pub(crate) fn verify(args: &OfExperiment, settings: &Settings) -> Result<Exit, Failure> {
+pub(crate) fn verify(args: &Trials, settings: &Settings) -> Result<Exit, Failure> {
     let set = Set::of(&args.experiment, settings)?;
     session(set, Destroy::Never, settings)
 }

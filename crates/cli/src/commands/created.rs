@@ -108,6 +108,32 @@ pub(crate) fn files(settings: &Settings) -> Result<Files, Failure> {
     Ok(found)
 }
 
+/// What a run creates, and what that costs.
+pub(crate) fn in_words(plan: &Plan, machines: &Machines) -> Vec<String> {
+    let each = machines.groups.iter().map(|group| {
+        let volumes: usize = group.machines.iter().map(|machine| machine.volumes.len()).sum();
+        let count = if volumes == 1 { "1 volume".to_owned() } else { format!("{volumes} volumes") };
+        format!(
+            "driver {} creates {} with {count} for the run, and destroys them after it",
+            group.program.name,
+            group.targets.join(", ")
+        )
+    });
+    let cost = bill(&machines.groups, spec::forecast(plan).seconds + COMING_AND_GOING);
+    let cost = cost.filter(|bill| bill.amount > 0.0).map(|bill| {
+        let rest = if bill.unpriced > 0 {
+            format!("; {} machines and volumes have no price", bill.unpriced)
+        } else {
+            String::new()
+        };
+        format!(
+            "they cost about {} by started billing unit{rest}",
+            money(bill.amount, bill.currency.as_deref())
+        )
+    });
+    each.chain(cost).collect()
+}
+
 /// Refuses a run whose machines would cost more than its budget of money, by started billing unit.
 fn within_budget(plan: &Plan, groups: &[Group]) -> Result<(), Failure> {
     let seconds = spec::forecast(plan).seconds + COMING_AND_GOING;
@@ -158,9 +184,7 @@ impl<'a> Site<'a> {
             plan: session.plan,
             options: options.clone(),
         };
-        for id in &machines.claims {
-            site.held.extend(journal.take(id, Duration::ZERO)?);
-        }
+        site.held = existing(&machines.claims, &journal, &site.places)?;
         if site.held.is_empty() {
             site.held = made(
                 &session.run.0,
@@ -227,6 +251,22 @@ fn remains(entry: &Entry) -> String {
         entry.targets.join(", "),
         entry.claim.run
     )
+}
+
+/// Takes claims whose machines exist; none if a `create` of them was interrupted. What that left is destroyed.
+///
+/// # Errors
+/// Another process holds them, or what is left can't be destroyed.
+pub(crate) fn existing(claims: &[String], journal: &Journal, places: &Places) -> Result<Vec<Held>, Failure> {
+    let mut held = Vec::new();
+    for id in claims {
+        held.extend(journal.take(id, Duration::ZERO)?);
+    }
+    if held.iter().any(|held| held.entry().created.is_empty()) {
+        output::aside("an earlier `create` was interrupted; its machines are destroyed first");
+        gone(held.drain(..), places)?;
+    }
+    Ok(held)
 }
 
 /// Creates the machines of a session or set. What was created before a failure is destroyed.

@@ -17,7 +17,8 @@ use std::io;
 type Make = fn(&Settings) -> Box<dyn Driver>;
 
 /// The built-in drivers by name.
-const BUILT_IN: &[(&str, Make)] = &[];
+const BUILT_IN: &[(&str, Make)] =
+    &[("lab", |settings| Box::new(fleet::drivers::LabDriver::new(settings.state.value.clone())))];
 
 pub(crate) fn driver(verb: &DriverVerb, settings: &Settings) -> Result<Exit, Failure> {
     match verb {

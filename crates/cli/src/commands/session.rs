@@ -63,8 +63,15 @@ pub(crate) fn answer(session: Session<'_>) -> Result<Exit, Failure> {
     let wish = listen()?;
     let mut site = Site::open(&session, machines, &wish)?;
     let exit = measure_on(&session, &site, &wish).and_then(|ended| conclude(&session, &ended));
-    site.close(matches!(exit, Ok(Exit::Fine)))?;
-    exit
+    let passed = matches!(exit, Ok(Exit::Fine));
+    match (exit, site.close(passed)) {
+        (Ok(exit), Ok(())) => Ok(exit),
+        (Err(failure), Err(left)) => {
+            output::aside(&left.to_string());
+            Err(failure)
+        }
+        (Err(failure), Ok(())) | (Ok(_), Err(failure)) => Err(failure),
+    }
 }
 
 fn listen() -> Result<Wish, Failure> {

@@ -89,18 +89,17 @@ fn one(
     undone: &mut Undone,
 ) -> Result<(), JournalError> {
     let (run, driver) = (&entry.claim.run, &entry.driver);
-    let held = match journal
-        .take(&entry.claim.id, if entry.created.is_empty() { OUTLIVED } else { Duration::ZERO })
-    {
-        Ok(Some(held)) => held,
-        Ok(None) => return Ok(()),
-        Err(JournalError::Busy { .. }) => {
-            undone.going_on = true;
-            undone.lines.push(format!("machines of run {run}: in use, left alone"));
-            return Ok(());
-        }
-        Err(error) => return Err(error),
-    };
+    let held =
+        match journal.take(&entry.claim.id, if entry.is_abandoned() { OUTLIVED } else { Duration::ZERO }) {
+            Ok(Some(held)) => held,
+            Ok(None) => return Ok(()),
+            Err(JournalError::Busy { .. }) => {
+                undone.going_on = true;
+                undone.lines.push(format!("machines of run {run}: in use, left alone"));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
     let names = entry.targets.join(", ");
     match destroy(held, places, tell) {
         Ok(left) if left.is_empty() => {
