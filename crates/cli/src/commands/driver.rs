@@ -18,8 +18,10 @@ use std::io;
 type Make = fn(&Settings) -> Box<dyn Driver>;
 
 /// The built-in drivers by name.
-const BUILT_IN: &[(&str, Make)] =
-    &[("libvirt", |settings| Box::new(fleet::drivers::Libvirt::new(options(settings))))];
+const BUILT_IN: &[(&str, Make)] = &[
+    ("lab", |settings| Box::new(fleet::drivers::LabDriver::new(settings.state.value.clone()))),
+    ("libvirt", |settings| Box::new(fleet::drivers::Libvirt::new(options(settings)))),
+];
 
 pub(crate) fn driver(verb: &DriverVerb, settings: &Settings) -> Result<Exit, Failure> {
     match verb {
