@@ -20,6 +20,8 @@ pub enum Tool {
     Btrfs,
     /// Encrypted devices.
     Cryptsetup,
+    /// Speaks HTTP; see [`crate::http`].
+    Curl,
     /// Device-mapper devices.
     Dmsetup,
     /// File system benchmark.
@@ -110,7 +112,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 50] = [
         Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,
@@ -119,6 +121,7 @@ impl Tool {
         Self::Bonnie,
         Self::Btrfs,
         Self::Cryptsetup,
+        Self::Curl,
         Self::Dmsetup,
         Self::Cp,
         Self::Cpio,
@@ -173,6 +176,7 @@ impl Tool {
             Self::Blkid => "blkid",
             Self::Btrfs => "btrfs",
             Self::Cryptsetup => "cryptsetup",
+            Self::Curl => "curl",
             Self::Dmsetup => "dmsetup",
             Self::Bonnie => "bonnie++",
             Self::Cp => "cp",
@@ -229,6 +233,7 @@ impl Tool {
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
             Self::Cryptsetup => "cryptsetup-bin",
+            Self::Curl => "curl",
             Self::Dmsetup => "dmsetup",
             Self::Bonnie => "bonnie++",
             Self::Cp => "coreutils",
@@ -270,6 +275,7 @@ impl Tool {
             self,
             Self::AptGet
                 | Self::Aws
+                | Self::Curl
                 | Self::Fusermount
                 | Self::Getent
                 | Self::Mmdebstrap

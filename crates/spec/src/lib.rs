@@ -91,7 +91,7 @@ pub use lanes::{Kernels, Lanes, lanes};
 pub use load::{LoadError, Loaded, load, parse, parse_bytes};
 pub use machines::{MachineList, ansible_list, machines};
 pub use native::{Lack, batch, native_lacks};
-pub use order::{order, trial_seed};
+pub use order::{drawn, order, trial_seed};
 pub use parameter::Parameter;
 pub use schema::schema;
 pub use tools::tools_on;

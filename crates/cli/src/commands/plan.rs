@@ -108,7 +108,7 @@ fn view(plan: &Plan) -> PlanView {
     PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
-        volumes: [all_volumes(plan), machines(plan), under::remarks(plan)].concat(),
+        volumes: [all_volumes(plan), shuffled(plan), machines(plan), under::remarks(plan)].concat(),
         stacks: stacks(plan),
         provision: plan.provision.iter().map(|step| provision(plan, step)).collect(),
         building: building(plan),
@@ -138,6 +138,18 @@ fn view(plan: &Plan) -> PlanView {
         seed: plan.seed,
         forecast: forecast::view(plan),
     }
+}
+
+/// The volumes whose order is drawn in each round.
+fn shuffled(plan: &Plan) -> Vec<String> {
+    let told = |group: &Vec<Volume>| {
+        let name = group[0].name.split('[').next().unwrap_or_default();
+        let (count, last) = (group.len(), group.len() - 1);
+        format!(
+            "each round draws anew which of the {count} volumes of `{name}` is {name}[0] to {name}[{last}]"
+        )
+    };
+    plan.shuffled.iter().map(told).collect()
 }
 
 /// The machines that have a price, or limits for all their volumes together.
