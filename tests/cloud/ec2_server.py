@@ -35,7 +35,7 @@ from werkzeug.serving import make_server
 
 from ec2_strict import Refused, check, read
 
-NS = "{http://ec2.amazonaws.com/doc/2016-11-15/}"
+NS = "{http://ec2.amazonaws.com/doc/2016-11-15}"
 KEYS = "\n".join(
     ["boot", "-----BEGIN SSH HOST KEY KEYS-----", "ssh-ed25519 AAAATESTKEY root@ip", "-----END SSH HOST KEY KEYS-----", "login:"]
 )
@@ -316,7 +316,7 @@ def neighbours(claim):
     made = []
     for index, (key, value) in enumerate(odd):
         tags = [{"Key": key, "Value": value}, {"Key": "Name", "Value": "diskproof-faults"}, {"Key": "diskproof-run", "Value": "faults"}]
-        tags.append({"Key": "diskproof-machines", "Value": "a,b"})
+        tags.append({"Key": "diskproof-machines", "Value": "a b"})
         specs = lambda kind: [{"ResourceType": kind, "Tags": tags}]
         group = client.create_security_group(GroupName=f"neighbour-{index}-{claim}", Description="x", TagSpecifications=specs("security-group"))["GroupId"]
         run = client.run_instances(ImageId=image, InstanceType="t3.micro", MinCount=1, MaxCount=1, SecurityGroupIds=[group], TagSpecifications=specs("instance"))

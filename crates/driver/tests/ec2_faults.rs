@@ -1,6 +1,8 @@
 //! Kills, lost replies and errors at random points of `create` and `destroy`: afterwards `destroy` leaves nothing of the claim, and touches
 //! nothing else. `DISKPROOF_TEST_FAULTS=1000` makes the long series of bench/driver-faults.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
 mod support;
 
 use diskproof_driver::protocol::{Answer, MachineRequest, Outcome, Request, Task, VERSION};
@@ -137,7 +139,7 @@ fn machines(service: &Service) -> Vec<MachineRequest> {
 enum End {
     Killed,
     Done(Answer),
-    Failed(String),
+    Failed(#[allow(dead_code, reason = "a failed test shows it")] String),
 }
 
 impl End {

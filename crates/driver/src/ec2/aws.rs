@@ -6,8 +6,8 @@ use host::{CommandFailure, Invocation, Runner, Tool};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// The environment variables that `aws` gets besides `HOME` and `PATH`: its own, for credentials and for the way to the service.
-pub(super) const VARIABLES: [&str; 20] = [
+/// The environment variables that are for `aws` alone: credentials, and the way to the service.
+pub(super) const VARIABLES: [&str; 18] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -26,9 +26,11 @@ pub(super) const VARIABLES: [&str; 20] = [
     "AWS_CA_BUNDLE",
     "AWS_USE_FIPS_ENDPOINT",
     "AWS_USE_DUALSTACK_ENDPOINT",
-    "HTTPS_PROXY",
-    "NO_PROXY",
 ];
+
+/// What every driver gets, and `aws` too.
+const OF_ALL: [&str; 7] =
+    ["HOME", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
 
 /// Longest wait between two tries of a call.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
@@ -104,7 +106,7 @@ impl<'a> Aws<'a> {
         if let Some(endpoint) = &self.endpoint {
             invocation = invocation.args(["--endpoint-url", endpoint]);
         }
-        for name in VARIABLES.into_iter().chain(["HOME"]) {
+        for name in VARIABLES.into_iter().chain(OF_ALL) {
             if let Some(value) = std::env::var_os(name) {
                 invocation = invocation.env(name, value);
             }
@@ -119,7 +121,10 @@ fn refusal(operation: &str, stderr: &str) -> Option<AwsError> {
     if let Some((code, rest)) =
         stderr.split_once("An error occurred (").and_then(|(_, rest)| rest.split_once(')'))
     {
-        let message = rest.split_once(": ").map_or(rest, |(_, message)| message).trim();
+        // `when calling the X operation`, sometimes the number of tries in parentheses, then the message.
+        let message = rest.split_once(" operation").map_or(rest, |(_, rest)| rest);
+        let after_tries = message.strip_prefix(" (").and_then(|rest| rest.split_once("): "));
+        let message = after_tries.map_or(message.trim_start_matches(": "), |(_, message)| message).trim();
         return Some(AwsError::Refused { operation, code: code.to_owned(), message: message.to_owned() });
     }
     let lost = [
@@ -154,7 +159,9 @@ mod tests {
             "EC2 refused run-instances: Request limit exceeded. (RequestLimitExceeded)"
         );
         let denied = "An error occurred (UnauthorizedOperation) when calling the RunInstances operation: You are not authorized.";
-        assert!(!refusal("run-instances", denied).unwrap().is_transient());
+        let error = refusal("run-instances", denied).unwrap();
+        assert!(!error.is_transient());
+        assert!(error.to_string().contains(": You are not authorized. ("), "{error}");
         let closed =
             "Connection was closed before we received a valid response from endpoint URL: \"http://x/\".";
         assert!(matches!(refusal("x", closed), Some(AwsError::NoAnswer { .. })));

@@ -40,17 +40,33 @@ impl Creation<'_, '_> {
         if !problems.is_empty() {
             return Err(Ec2Error::Settings(problems));
         }
-        let lives = |instance: &&Value| {
-            tags::is_of(instance, &self.claim.id) && found::machine_state(instance).is_some()
-        };
-        let launched: Vec<_> = existing.iter().filter(lives).flat_map(tags::launched_with).collect();
-        let launches =
-            launch::group(machines.iter().filter(|machine| !launched.contains(&machine.name.as_str())));
+        let launches = self.launches(&existing);
         let groups = self.groups(&launches)?;
         self.launch_all(&launches, &groups, &survey)?;
         self.tell.step(None, "waiting until the machines run");
         let running = wait::until_running(self.aws, self.claim, machines, self.request.account.wait)?;
         self.finish(&running, &survey)
+    }
+
+    /// What is to be launched: machines that no living instance was launched for.
+    fn launches(&self, existing: &[Value]) -> Vec<Launch<'_>> {
+        let ours = existing.iter().filter(|instance| tags::is_of(instance, &self.claim.id));
+        let (alive, ended): (Vec<_>, Vec<_>) =
+            ours.partition(|instance| found::machine_state(instance).is_some());
+        let launched: Vec<_> = alive.into_iter().flat_map(tags::launched_with).collect();
+        let missing =
+            self.request.machines.iter().filter(|machine| !launched.contains(&machine.name.as_str()));
+        let mut launches = launch::group(missing);
+        for launch in &mut launches {
+            let names = launch.names();
+            let of_these =
+                ended.iter().filter(|of| tags::machine_name(of).is_some_and(|name| names.contains(&name)));
+            let mut ids: Vec<_> =
+                of_these.filter_map(|of| of["InstanceId"].as_str()).map(str::to_owned).collect();
+            ids.sort();
+            launch.ended = ids;
+        }
+        launches
     }
 
     /// The security group of each launch.

@@ -11,6 +11,8 @@ use serde_json::{Map, Value, json};
 /// Machines that differ only in their names: one call launches them, and makes their volumes.
 pub(super) struct Launch<'a> {
     pub(super) machines: Vec<&'a Machine>,
+    /// Ids of instances of these machines that have ended: what replaces them is another launch.
+    pub(super) ended: Vec<String>,
 }
 
 /// Groups machines into as few launches as EC2 allows.
@@ -19,7 +21,7 @@ pub(super) fn group<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> Vec<
     for machine in machines {
         match launches.iter_mut().find(|launch| launch.wanted() == Some(&machine.wanted)) {
             Some(launch) => launch.machines.push(machine),
-            None => launches.push(Launch { machines: vec![machine] }),
+            None => launches.push(Launch { machines: vec![machine], ended: Vec::new() }),
         }
     }
     launches
@@ -65,8 +67,8 @@ impl Launch<'_> {
     }
 
     fn token(&self, claim: &Claim) -> Result<String, AwsError> {
-        let names = self.names().join(",");
-        let digest = host::sha256(names.as_bytes(), u64::MAX);
+        let what = format!("{} {}", self.names().join(","), self.ended.join(","));
+        let digest = host::sha256(what.as_bytes(), u64::MAX);
         let (digest, _) =
             digest.map_err(|_| AwsError::Reply { operation: "run-instances".into(), what: "token" })?;
         Ok(format!("{}-{}", claim.id, &digest[..16]))

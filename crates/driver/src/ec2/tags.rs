@@ -9,7 +9,7 @@ pub(super) const CLAIM: &str = "diskproof-claim";
 const RUN: &str = "diskproof-run";
 /// The claim's deadline, in seconds since 1970.
 const DEADLINE: &str = "diskproof-deadline";
-/// Names of the machines of one launch, in the order of their launch index, by commas; `-2` and so on where they don't fit into one.
+/// Names of the machines of one launch, in the order of their launch index, with blanks between; `-2` and so on where they don't fit into one.
 const MACHINES: &str = "diskproof-machines";
 /// Longest value of a tag, in characters.
 const LONGEST_VALUE: usize = 256;
@@ -33,7 +33,7 @@ pub(super) fn of_machines(names: &[&str]) -> Vec<Value> {
         match values.last_mut() {
             Some(last) if last.is_empty() => last.push_str(name),
             Some(last) if last.len() + 1 + name.len() <= LONGEST_VALUE => {
-                last.push(',');
+                last.push(' ');
                 last.push_str(name);
             }
             _ => values.push((*name).to_owned()),
@@ -96,7 +96,7 @@ pub(super) fn machine_name(instance: &Value) -> Option<&str> {
 
 /// Returns the names of all machines that were launched together with this one: they exist, even if EC2 doesn't show each of them yet.
 pub(super) fn launched_with(instance: &Value) -> impl Iterator<Item = &str> {
-    (0..).map_while(|n| value(instance, &machines_key(n))).flat_map(|names| names.split(','))
+    (0..).map_while(|n| value(instance, &machines_key(n))).flat_map(|names| names.split(' '))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! EC2 for tests: tests/cloud/ec2_server.py and Debian's `aws`.
 
+#![allow(dead_code, unused_imports, reason = "each test program uses a part of it")]
+
 mod relay;
 mod service;
 

@@ -25,10 +25,12 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn start() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cloud");
-        let python = files.join(".venv/bin/python");
-        assert!(python.exists(), "moto is not installed: run scripts/setup.sh cloud");
-        let mut server = begin(Command::new(python).arg("-B").arg(files.join("ec2_server.py")));
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (files, modules) = (root.join("tests/cloud"), root.join("target/cloud"));
+        assert!(modules.join("moto").exists(), "moto is not installed: run scripts/setup.sh cloud");
+        let python = || Command::new("/usr/bin/python3");
+        let mut server =
+            begin(python().env("PYTHONPATH", modules).arg("-B").arg(files.join("ec2_server.py")));
         let socket = directory.path().join("aws");
         // Debian's Python, as the first line of /usr/bin/aws says.
         let mut relay =
