@@ -3,6 +3,7 @@
 
 mod call;
 pub mod conformance;
+pub mod ec2;
 pub mod journal;
 mod name;
 mod program;
