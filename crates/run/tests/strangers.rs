@@ -37,7 +37,7 @@ fn line(reply: &Reply) -> String {
 }
 
 fn hello() -> String {
-    line(&Reply::Hello { protocol: PROTOCOL, environment: Box::new(Environment::default()) })
+    line(&Reply::Hello { protocol: PROTOCOL, environment: Box::new(Environment::default()), nfs_name: None })
 }
 
 fn is_safe(text: &str) {
