@@ -32,6 +32,7 @@ node nodejs
 npm npm
 /usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf fonts-liberation"
 test_needs="pip3 python3-pip
+python3 python3
 ansible-playbook ansible-core
 puppet puppet-agent
 lvm lvm2
@@ -133,6 +134,7 @@ case ${1:-} in
     test)
         install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$page_needs"$'\n'"$test_needs"
         install_page_tools
+        "$root_dir/scripts/google-api.sh" >/dev/null
         need_rust
         ;;
     get-rust) get_rust ;;

@@ -34,6 +34,8 @@ pub enum Tool {
     Fio,
     /// Unmounts what sshfs mounts.
     Fusermount,
+    /// Google Cloud's tool: it knows the user's account.
+    Gcloud,
     /// Looks up the addresses of names.
     Getent,
     /// Loop devices.
@@ -110,7 +112,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 50] = [
         Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,
@@ -125,6 +127,7 @@ impl Tool {
         Self::Exportfs,
         Self::Fio,
         Self::Fusermount,
+        Self::Gcloud,
         Self::Getent,
         Self::Losetup,
         Self::Lsblk,
@@ -183,6 +186,7 @@ impl Tool {
             Self::Exportfs => "exportfs",
             Self::Fio => "fio",
             Self::Fusermount => "fusermount3",
+            Self::Gcloud => "gcloud",
             Self::Getent => "getent",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
@@ -241,6 +245,8 @@ impl Tool {
             Self::Systemctl => "systemd",
             Self::Fio => "fio",
             Self::Fusermount => "fuse3",
+            // of Google's own repository; Debian has none
+            Self::Gcloud => "google-cloud-cli",
             Self::Getent => "libc-bin",
             Self::MakeBcache => "bcache-tools",
             Self::Lvm => "lvm2",
@@ -271,6 +277,7 @@ impl Tool {
             Self::AptGet
                 | Self::Curl
                 | Self::Fusermount
+                | Self::Gcloud
                 | Self::Getent
                 | Self::Mmdebstrap
                 | Self::QemuImg
