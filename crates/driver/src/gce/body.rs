@@ -6,6 +6,7 @@ use super::name;
 use super::volume::{LOCAL, Volume};
 use crate::protocol::{Claim, Failure};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// The device name of the disk that a machine boots from.
 pub(super) const BOOT: &str = "diskproof-boot";
@@ -33,10 +34,11 @@ pub(super) fn termination(claim: &Claim) -> Result<String, Failure> {
 pub(super) fn properties(machine: &Machine, place: &Place, common: &Common<'_>) -> Value {
     let mut labels = machine.labels.clone();
     labels.append(&mut name::labels(common.claim));
-    let mut disks = vec![boot(machine, &labels, common.project)];
-    disks.extend(machine.volumes.iter().map(|volume| disk(volume, &labels)));
+    let described = described(&labels, common.claim);
+    let mut disks = vec![boot(machine, described.clone(), common.project)];
+    disks.extend(machine.volumes.iter().map(|volume| disk(volume, described.clone())));
     let mut properties = json!({
-        "description": format!("made by diskproof for the run {}", labels[name::RUN]),
+        "description": name::description(common.claim),
         "machineType": machine.machine_type,
         "labels": labels,
         "disks": disks,
@@ -64,8 +66,13 @@ pub(super) fn bulk(names: &[String], properties: &Value) -> Value {
     })
 }
 
-fn boot(machine: &Machine, labels: &impl serde::Serialize, project: &str) -> Value {
-    let mut made = json!({"sourceImage": image(&machine.image, project), "labels": labels});
+/// What tells whose a new disk is.
+fn described(labels: &BTreeMap<String, String>, claim: &Claim) -> Value {
+    json!({"labels": labels, "description": name::description(claim)})
+}
+
+fn boot(machine: &Machine, mut made: Value, project: &str) -> Value {
+    made["sourceImage"] = json!(image(&machine.image, project));
     if let Some(gib) = machine.boot_gib {
         made["diskSizeGb"] = json!(gib.to_string());
     }
@@ -75,11 +82,11 @@ fn boot(machine: &Machine, labels: &impl serde::Serialize, project: &str) -> Val
     json!({"boot": true, "autoDelete": true, "type": "PERSISTENT", "deviceName": BOOT, "initializeParams": made})
 }
 
-fn disk(volume: &Volume, labels: &impl serde::Serialize) -> Value {
+fn disk(volume: &Volume, mut made: Value) -> Value {
     if volume.is_local() {
         return json!({"type": "SCRATCH", "interface": "NVME", "autoDelete": true, "initializeParams": {"diskType": LOCAL}});
     }
-    let mut made = json!({"diskType": volume.kind.name, "labels": labels});
+    made["diskType"] = json!(volume.kind.name);
     for (key, value) in [
         ("diskSizeGb", volume.gib),
         ("provisionedIops", volume.iops),

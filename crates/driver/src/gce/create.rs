@@ -147,6 +147,7 @@ fn is_taken(operation: &Operation) -> bool {
 fn tell_made(made: &BTreeMap<String, Instance>, tell: &Teller<'_>) {
     for instance in made.values() {
         tell.made(instance.resource());
+        instance.local_disks().for_each(|disk| tell.made(disk));
         for disk in instance.disks.iter().filter(|disk| !disk.is_local()) {
             let path = disk.path();
             let name = super::inventory::last(&path).to_owned();

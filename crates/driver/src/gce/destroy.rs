@@ -25,6 +25,14 @@ struct Removal {
     why: BTreeMap<String, String>,
 }
 
+/// What came of the removals that were asked for.
+enum Asked {
+    /// Nothing was asked for: all that is there goes with something else, or was tried often enough.
+    Nothing,
+    AllAccepted,
+    SomeRefused,
+}
+
 /// What the API shows of a claim at one time.
 struct Look {
     instances: Vec<Instance>,
@@ -48,22 +56,19 @@ pub(super) fn destroy(api: &Api<'_>, claim: &Claim, tell: &Teller<'_>) -> Result
         if removal.there.is_empty() && is_idle && !may_come {
             return Ok(removal.answer());
         }
-        let was_tried =
-            removal.there.iter().all(|path| removal.tries.get(path).is_some_and(|tries| *tries >= TRIES));
-        if !removal.there.is_empty() && was_tried && is_idle || begun.elapsed() > api.pace.patience {
-            if removal.there.is_empty() {
-                let operations: Vec<_> =
-                    look.pending.iter().map(|operation| operation.name.as_str()).collect();
-                let text =
-                    format!("operations that may create machines don't end: {}", operations.join(", "));
-                return Err(providers(text));
-            }
-            return Ok(removal.answer());
+        if begun.elapsed() > api.pace.patience {
+            return removal.late(&look.pending);
         }
         looks += 1;
-        let was_asked = removal.remove(api, look);
-        if !was_asked {
-            std::thread::sleep(api.pace.pause(looks).min(api.pace.settle));
+        let is_ending = look.instances.iter().any(is_ending);
+        match removal.remove(api, look) {
+            Asked::Nothing if !removal.there.is_empty() && is_idle && !is_ending => {
+                return Ok(removal.answer());
+            }
+            Asked::AllAccepted => {}
+            Asked::Nothing | Asked::SomeRefused => {
+                std::thread::sleep(api.pace.pause(looks).min(api.pace.settle))
+            }
         }
     }
 }
@@ -108,22 +113,34 @@ impl Removal {
         }
     }
 
-    /// Asks for the removal of machines and of disks that no machine has, and waits for all operations. Returns whether it asked.
-    fn remove(&mut self, api: &Api<'_>, look: Look) -> bool {
+    /// Asks for the removal of machines and of disks that no machine has, and waits for all operations.
+    fn remove(&mut self, api: &Api<'_>, look: Look) -> Asked {
         let ours: BTreeSet<String> = look.disks.iter().map(Disk::path).collect();
+        let mut asked = if look.pending.is_empty() { Asked::Nothing } else { Asked::AllAccepted };
+        let is_due =
+            |removal: &Self, path: &String| removal.tries.get(path).is_none_or(|tries| *tries < TRIES);
         let mut paths = Vec::new();
         for instance in look.instances.iter().filter(|instance| !is_ending(instance)) {
+            let path = instance.path();
+            if !is_due(self, &path) {
+                continue;
+            }
             match keep_foreign(api, instance, &ours) {
-                Ok(()) => paths.push(instance.path()),
-                Err(error) => self.failed(instance.path(), error.to_string()),
+                Ok(()) => paths.push(path),
+                Err(error) => {
+                    self.failed(path, error.to_string());
+                    asked = Asked::SomeRefused;
+                }
             }
         }
         paths.extend(look.disks.iter().filter(|disk| disk.users.is_empty()).map(Disk::path));
-        paths.retain(|path| self.tries.get(path).is_none_or(|tries| *tries < TRIES));
-        let was_asked = !paths.is_empty() || !look.pending.is_empty();
+        paths.retain(|path| is_due(self, path));
         for operation in look.pending {
             // It ends sometime; the next look shows what it made.
             let _ = api.wait(operation);
+        }
+        if !paths.is_empty() && matches!(asked, Asked::Nothing) {
+            asked = Asked::AllAccepted;
         }
         for paths in paths.chunks(AT_ONCE) {
             let ends: Vec<_> = scope(|scope| {
@@ -137,16 +154,28 @@ impl Removal {
             for (path, end) in paths.iter().zip(ends) {
                 match end {
                     Ok(()) => *self.tries.entry(path.clone()).or_default() += 1,
-                    Err(why) => self.failed(path.clone(), why),
+                    Err(why) => {
+                        self.failed(path.clone(), why);
+                        asked = Asked::SomeRefused;
+                    }
                 }
             }
         }
-        was_asked
+        asked
     }
 
     fn failed(&mut self, path: String, why: String) {
         *self.tries.entry(path.clone()).or_default() += 1;
         self.why.insert(path, why);
+    }
+
+    /// The end where the time is up.
+    fn late(self, pending: &[Operation]) -> Result<Answer, Failure> {
+        if !self.there.is_empty() {
+            return Ok(self.answer());
+        }
+        let operations: Vec<_> = pending.iter().map(|operation| operation.name.as_str()).collect();
+        Err(providers(format!("operations that may create machines don't end: {}", operations.join(", "))))
     }
 
     fn answer(self) -> Answer {

@@ -77,6 +77,7 @@ pub(super) struct Instance {
     zone: String,
     pub(super) status: String,
     pub(super) labels: BTreeMap<String, String>,
+    pub(super) description: String,
     pub(super) creation_timestamp: String,
     pub(super) disks: Vec<Attached>,
     network_interfaces: Vec<Interface>,
@@ -117,6 +118,7 @@ pub(super) struct Disk {
     pub(super) name: String,
     zone: String,
     pub(super) labels: BTreeMap<String, String>,
+    pub(super) description: String,
     pub(super) creation_timestamp: String,
     pub(super) users: Vec<String>,
 }
@@ -152,6 +154,15 @@ impl Instance {
             false => &interface.access_configs.first()?.nat_ip,
         };
         Some(address.clone()).filter(|address| !address.is_empty())
+    }
+
+    /// The disks of its host: they have no resource at GCE, and go with the machine.
+    pub(super) fn local_disks(&self) -> impl Iterator<Item = Resource> {
+        self.disks.iter().filter(|disk| disk.is_local()).enumerate().map(|(index, _)| Resource {
+            kind: ResourceKind::Volume,
+            id: format!("{}/local-ssd-{index}", self.path()),
+            name: format!("{} local-ssd-{index}", self.name),
+        })
     }
 
     /// The resource as the protocol tells it.

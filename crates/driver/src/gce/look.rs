@@ -4,7 +4,6 @@ use super::api::Api;
 use super::inventory::Instance;
 use super::name;
 use crate::protocol::{Answer, Claim, Failure, Listed, MachineState, MachineStatus, Resource};
-use std::collections::BTreeMap;
 
 /// The state of a claim's machines.
 pub(super) fn status(api: &Api<'_>, claim: &Claim, is_private: bool) -> Result<Answer, Failure> {
@@ -32,15 +31,20 @@ fn state(claim: &Claim, instance: &Instance, is_private: bool) -> MachineStatus 
 pub(super) fn list(api: &Api<'_>) -> Result<Answer, Failure> {
     let mut resources = Vec::new();
     for instance in api.instances(None)? {
-        resources.extend(listed(instance.resource(), &instance.labels, &instance.creation_timestamp));
+        let claim = name::claim_of(&instance.labels, &instance.description);
+        let machine = instance.local_disks().chain([instance.resource()]);
+        resources.extend(
+            machine.filter_map(|one| Some(listed(one, claim.clone()?, &instance.creation_timestamp))),
+        );
     }
     for disk in api.disks(None)? {
-        resources.extend(listed(disk.resource(), &disk.labels, &disk.creation_timestamp));
+        let claim = name::claim_of(&disk.labels, &disk.description);
+        resources.extend(claim.map(|claim| listed(disk.resource(), claim, &disk.creation_timestamp)));
     }
     Ok(Answer::Listed { resources })
 }
 
-fn listed(resource: Resource, labels: &BTreeMap<String, String>, made: &str) -> Option<Listed> {
+fn listed(resource: Resource, claim: Claim, made: &str) -> Listed {
     let made = made.parse::<jiff::Timestamp>().ok().and_then(|made| u64::try_from(made.as_second()).ok());
-    Some(Listed { resource, claim: name::claim_of(labels)?, made, price: None })
+    Listed { resource, claim, made, price: None }
 }

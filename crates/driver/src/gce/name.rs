@@ -8,9 +8,12 @@ use std::fmt::Write as _;
 /// The label with the claim's id: it alone tells whether a resource is ours.
 pub(super) const CLAIM: &str = "diskproof-claim";
 /// The label with the run, for people.
-pub(super) const RUN: &str = "diskproof-run";
+const RUN: &str = "diskproof-run";
 /// The label with the deadline, in seconds since 1970.
-pub(super) const DEADLINE: &str = "diskproof-deadline";
+const DEADLINE: &str = "diskproof-deadline";
+
+/// What descriptions begin with.
+const DESCRIBED: &str = "made by diskproof for the run ";
 
 /// Most characters of a machine's or volume's name in a request.
 const MOST_OF_A_NAME: usize = 40;
@@ -63,11 +66,17 @@ pub(super) fn labels(claim: &Claim) -> BTreeMap<String, String> {
     ])
 }
 
-/// The claim that labels tell of; `None`: none, or not in a form that diskproof writes.
-pub(super) fn claim_of(labels: &BTreeMap<String, String>) -> Option<Claim> {
+/// The description of everything that a claim has: labels take few characters, so the run's whole name stands here.
+pub(super) fn description(claim: &Claim) -> String {
+    format!("{DESCRIBED}{}", claim.run.chars().take(400).collect::<String>())
+}
+
+/// The claim that labels and description tell of; `None`: none, or not in a form that diskproof writes.
+pub(super) fn claim_of(labels: &BTreeMap<String, String>, description: &str) -> Option<Claim> {
+    let run = description.strip_prefix(DESCRIBED).or_else(|| labels.get(RUN).map(String::as_str));
     Some(Claim {
         id: labels.get(CLAIM).filter(|id| is_claim_id(id))?.clone(),
-        run: labels.get(RUN).cloned().unwrap_or_default(),
+        run: run.unwrap_or_default().to_owned(),
         deadline: labels.get(DEADLINE)?.parse().ok()?,
     })
 }

@@ -104,6 +104,7 @@ class Project:
             if disk["type"] == "PERSISTENT" and named not in self.disks:
                 made = disk["initializeParams"]
                 self.disks[named] = self.new_disk(*named, made.get("labels", {}), made.get("diskSizeGb", "10"), made.get("diskType"))
+                self.disks[named]["description"] = made.get("description", "")
 
     def new_disk(self, zone, name, labels, size="10", kind="pd-standard"):
         return {
@@ -135,6 +136,7 @@ class Project:
                 one |= {"diskSizeGb": "375", "interface": "NVME"}
             attached.append(one)
         instance = self.new_instance(zone, name, properties["labels"], attached, "PROVISIONING")
+        instance["description"] = properties.get("description", "")
         if not properties["networkInterfaces"][0].get("accessConfigs"):
             del instance["networkInterfaces"][0]["accessConfigs"]
         self.instances[(zone, name)] = instance

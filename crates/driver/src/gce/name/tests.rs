@@ -50,8 +50,10 @@ proptest! {
     fn labels_are_taken_and_read_back(claim in claims()) {
         let made = labels(&claim);
         prop_assert!(made.values().all(|value| is_label(value)));
-        let read = claim_of(&made);
-        prop_assert_eq!(read.as_ref().map(|read| (&read.id, read.deadline)), Some((&claim.id, claim.deadline)));
+        let described = description(&claim);
+        if claim.run.chars().count() <= 400 {
+            prop_assert_eq!(claim_of(&made, &described), Some(claim));
+        }
     }
 }
 
