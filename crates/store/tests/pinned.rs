@@ -200,7 +200,13 @@ fn a_file_of_records_of_1_4_reads_as_it_was_written_and_can_be_gone_on_with() {
 #[test]
 fn a_file_of_1_2_has_tags_and_those_of_older_formats_can_get_some() {
     reads("1.2-record-1.3", FormatVersion { major: 1, minor: 3 }, with_all_of_1_2());
-    for (file, tag) in [("1.2-record-1.3", Some("nightly-42")), ("1.1-record-1.2", None), ("1.0", None)] {
+    reads("1.3-record-1.4", FormatVersion { major: 1, minor: 4 }, with_all_of_1_4());
+    for (file, tag) in [
+        ("1.3-record-1.4", Some("nightly-42")),
+        ("1.2-record-1.3", Some("nightly-42")),
+        ("1.1-record-1.2", None),
+        ("1.0", None),
+    ] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("copy.db");
         fs::copy(pinned(file), &path).unwrap();
