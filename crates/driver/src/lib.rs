@@ -4,6 +4,7 @@
 mod call;
 pub mod conformance;
 pub mod ec2;
+pub mod gce;
 pub mod journal;
 mod name;
 mod program;
