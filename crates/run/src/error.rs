@@ -104,7 +104,9 @@ fn lacking(targets: &[String], missing: Option<u64>) -> String {
     };
     let trials =
         if targets.len() > 1 { trials.replace(" it ", " them ").replace("its ", "their ") } else { trials };
-    format!("machine {names} was lost, and {trials}; the other machines went on to the end of their work")
+    let lost = if targets.len() > 1 { "machines" } else { "machine" };
+    let verb = if targets.len() > 1 { "were" } else { "was" };
+    format!("{lost} {names} {verb} lost, and {trials}; the other machines went on to the end of their work")
 }
 
 fn machine(target: &str) -> String {

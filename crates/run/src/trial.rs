@@ -310,7 +310,8 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_found_among_the_causes() {
-        let scratch = |kind: std::io::ErrorKind| TrialError::Scratch { path: "/s".into(), source: kind.into() };
+        let scratch =
+            |kind: std::io::ErrorKind| TrialError::Scratch { path: "/s".into(), source: kind.into() };
         assert!(scratch(std::io::ErrorKind::StorageFull).is_cut_off());
         assert!(!scratch(std::io::ErrorKind::PermissionDenied).is_cut_off());
         assert!(is_disk_full(&rustix::io::Errno::NOSPC) && !is_disk_full(&rustix::io::Errno::IO));
