@@ -193,10 +193,10 @@ impl Lane<'_> {
         let Shared { how, stop, .. } = self.shared;
         let request = TrialRequest { live: how.live, ..request };
         let asked = request.id.clone();
-        if request.cell.is_together() {
-            return together::trial(&mut self.lines, &request, stop, sink);
-        }
         let cell = &request.cell;
+        if cell.is_together() && !cell.is_mounted_elsewhere() {
+            return together::trial(&mut self.lines, &how.routes, &request, stop, sink);
+        }
         let place = |name: &str| {
             let at = self.lines.iter().position(|line| line.target == name);
             at.ok_or_else(|| RunError::NoNode(name.to_owned()))
@@ -207,26 +207,30 @@ impl Lane<'_> {
             watch.heard(&event);
             sink(event)
         };
-        let record = match self.lines.get_disjoint_mut([built, loaded]) {
+        let whole = |record| Made { record, lost: None };
+        let made = match self.lines.get_disjoint_mut([built, loaded]) {
+            _ if cell.is_together() => {
+                together::trial(&mut self.lines, &how.routes, &request, stop, &mut heard)?
+            }
             Ok([server, client]) => {
-                nfs_remote::trial([server, client], &how.routes, request, stop, &mut heard)?
+                whole(nfs_remote::trial([server, client], &how.routes, request, stop, &mut heard)?)
             }
             Err(_) => match self.lines[built].ask(&Request::Trial(Box::new(request)), stop, &mut heard)? {
-                Reply::Trial { cancelled: true, .. } if is_asked(stop) => None,
+                Reply::Trial { cancelled: true, .. } if is_asked(stop) => whole(None),
                 Reply::Trial { cancelled: true, .. } => return Err(stopped_there(&self.lines[built].target)),
-                Reply::Trial { record, .. } => Some(*record),
+                Reply::Trial { record, .. } => whole(Some(*record)),
                 other => return Err(out_of_turn(&other)),
             },
         };
-        if let Some(other) = record.as_ref().filter(|record| record.id != asked) {
+        if let Some(other) = made.record.as_ref().filter(|record| record.id != asked) {
             let text = format!("the record of round {} of another trial", other.id.round + 1);
             return Err(on(&self.lines[loaded].target, RunError::OutOfTurn(text)));
         }
-        let record = record.map(|mut record| {
+        let record = made.record.map(|mut record| {
             watch.tell(&mut record);
             record
         });
-        Ok(Made { record, lost: None })
+        Ok(Made { record, ..made })
     }
 
     /// Closes all nodes, even if one of them fails, and returns the first failure.

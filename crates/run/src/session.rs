@@ -108,7 +108,7 @@ impl<'a, 's, 'k> Session<'a, 's, 'k> {
     }
 
     /// Runs the provisioning steps on all machines; `false` when the user asked to stop meanwhile.
-    fn provision(&mut self) -> Result<bool, RunError> {
+    pub(crate) fn provision(&mut self) -> Result<bool, RunError> {
         if self.shared.plan.provision.is_empty() {
             return Ok(true);
         }

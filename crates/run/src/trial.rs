@@ -214,7 +214,7 @@ fn measure(
     let before = Before::look(machine, built, stored, record);
     let clock = apart.as_ref().map(ServedGround::begin).transpose()?;
 
-    let live = if request.live { LiveLoad::new(steps_cell, &record.topology) } else { None };
+    let live = request.live.then(|| LiveLoad::new(steps_cell, &record.topology));
     let begins_at_ns = bench.others.map(Others::meet).transpose()?;
     let prepare = Job { begins_at_ns, ..prepare };
     let sampler = Sampler::start(&config)?;

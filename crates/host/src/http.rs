@@ -1,0 +1,16 @@
+//! HTTP requests, by `curl`. Everything secret (the URL with its query, the headers, the body) reaches curl by its standard input
+//! and by files without a name, never by arguments. Memory stays flat: files are sent and received piece by piece.
+//!
+//! Nothing is retried here: only the caller knows whether a request may be sent twice.
+
+mod config;
+mod error;
+mod exchange;
+mod head;
+mod request;
+mod url;
+
+pub use error::HttpError;
+pub use exchange::{send, send_until};
+pub use request::{Body, Reply, Request, Sink};
+pub use url::{HttpUrl, percent_encoded};
