@@ -221,9 +221,7 @@ fn check(site: &Site, faults: &[Fault], seen: &Seen) -> bool {
     site.mend();
     let heals = faults.iter().all(|fault| fault.kind.mends_itself());
     if heals {
-        wait_for("the machines to put everything back", || {
-            site.all().all(|at| site.left(at).is_empty())
-        });
+        wait_for("the machines to put everything back", || site.all().all(|at| site.left(at).is_empty()));
     }
     // An agent process that is about to end has its run still open.
     wait_for("the agent processes to end", || site.all().all(|at| site.agents(at).is_empty()));
@@ -264,7 +262,8 @@ fn reason_is_told(fault: &Fault, struck: bool, seen: &Seen, context: &str) {
     let name = NAMES[fault.machine];
     let reasons = || seen.cut_off.iter().filter(|(machine, _)| *machine == fault.machine).map(|(_, why)| why);
     if fault.kind.loses_machine() && struck && seen.code != Some(0) {
-        assert_eq!(seen.code, Some(3), "{context}");
+        // A machine whose disk is full may be unable to undo at once, which is another code.
+        assert!(matches!(seen.code, Some(3 | 4)), "{context}");
         assert!(seen.said.contains(&format!("target {name}")), "{name} is not named; {context}");
         let lost = format!("machine {name} is lost, and its trial");
         let is_cut_off = seen.said.contains(&lost);

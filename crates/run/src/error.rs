@@ -192,5 +192,13 @@ impl RunError {
     }
 }
 
+/// The first failure of two, and the second one if it is about other machines.
+pub(crate) fn both(first: Result<(), RunError>, second: Result<(), RunError>) -> Result<(), RunError> {
+    match (first, second) {
+        (Err(first), Err(second)) => Err(first.and(second)),
+        (first, second) => first.and(second),
+    }
+}
+
 /// A consumer of events. An error ends the run; finished trials are kept.
 pub type Sink<'a> = dyn FnMut(Event) -> Result<(), SinkError> + 'a;

@@ -87,8 +87,7 @@ impl Site {
 
     pub(crate) fn export(&self, run: &str) -> Value {
         let said = self.program(&["export", run, "--json"]).output().unwrap();
-        assert!(said.status.success(), "{}", text(&said.stderr));
-        serde_json::from_slice(&said.stdout).unwrap()
+        serde_json::from_slice(&said.stdout).unwrap_or_else(|_| panic!("{}", text(&said.stderr)))
     }
 
     /// The rows of `export --trials`, by the names of the columns.
@@ -193,7 +192,8 @@ impl Site {
 
     pub(crate) fn undo(&self) -> Output {
         let names = self.machines.iter().map(KernelMate::name);
-        let args: Vec<&str> = ["machines", "undo", "--machines", "machines.yaml"].into_iter().chain(names).collect();
+        let args: Vec<&str> =
+            ["machines", "undo", "--machines", "machines.yaml"].into_iter().chain(names).collect();
         self.program(&args).output().unwrap()
     }
 }
