@@ -53,8 +53,8 @@ targets:
 volumes: { vol: { disks: [d1] } }
 stacks: { far: { layers: [ { ext4: { on: vol } }, { nfs: { version: 4.2 } } ] } }
 workloads:
-  one: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 8m, on: [vm1] }
-  both: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 8m, on: [vm1, vm2] }
+  one: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 24m, on: [vm1] }
+  both: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 24m, on: [vm1, vm2] }
   kept: { rw: randread, bs: 16k, iodepth: 4, direct: 1, size: 1m, rate_iops: 40, on: [vm1, vm2] }
 measure: { trial: 8s, ramp: 1s, rounds: 2 }
 ";
@@ -308,6 +308,8 @@ fn two_clients_share_the_server(pair: &Pair, second: &Lab) {
         assert!(device > 0.85, "the server's disk delivered {device}: {said}");
         assert!(cell["leaves"].to_string().contains("\"server:vd"), "{}", cell["leaves"]);
         assert_eq!(cell["together"]["machines"].as_array().unwrap().len(), machines, "{said}");
+        let by = &cell["limited_by"]["by"];
+        assert!(by == "device" || by == "cpu", "{said}{cell:#}");
     }
     let each: Vec<f64> = both["together"]["machines"]
         .as_array()
