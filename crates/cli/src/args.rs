@@ -1,6 +1,7 @@
 //! The command line: its commands and flags. `commands` carries them out.
 
 mod calibrate;
+mod driver;
 mod experiment;
 mod gate;
 mod guests;
@@ -12,6 +13,7 @@ mod money;
 mod report;
 
 pub(crate) use calibrate::{Calibrate, Load};
+pub(crate) use driver::{Driver, DriverCheck, DriverVerb};
 pub(crate) use experiment::Experiment;
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use guests::{
@@ -246,6 +248,9 @@ keys and names come from ~/.ssh/config. The exit code is that of the command.")]
     /// Share a run among many machines by a queue (Gearman, Slurm)
     #[command(after_help = job::JOB_HELP)]
     Job(Job),
+    /// Create machines and volumes by drivers: list the drivers, check one
+    #[command(after_help = driver::DRIVER_HELP)]
+    Driver(Driver),
     /// Make, list, start, stop, move and remove guests of libvirt on this and other machines
     #[command(after_help = guests::GUESTS_HELP)]
     Guests(Guests),

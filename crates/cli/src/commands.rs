@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod cost;
 pub(crate) mod devices;
 pub(crate) mod doctor;
+pub(crate) mod driver;
 pub(crate) mod engine_native;
 pub(crate) mod export;
 pub(crate) mod gate;

@@ -88,6 +88,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::On(on) => commands::on::on(&on, &settings?),
         Verb::Machines(machines) => commands::machines::machines(&machines, &settings?),
         Verb::Job(job) => commands::job::job(&job.verb, &settings?),
+        Verb::Driver(driver) => commands::driver::driver(&driver.verb, &settings?),
         Verb::Guests(guests) => commands::guests::guests(&guests, &settings?),
         Verb::Images(images) => commands::images::images(&images, &settings?),
         Verb::Devices(devices) => commands::devices::devices(&devices, &settings?),

@@ -5,6 +5,7 @@ use crate::provision::ProvisionStep;
 use crate::stack::Stack;
 use crate::target::Target;
 use crate::version::FormatVersion;
+use crate::volume::Volume;
 pub use crate::want::{Bound, Want};
 use crate::workload::Workload;
 use schemars::JsonSchema;
@@ -47,6 +48,10 @@ pub struct Plan {
     /// Provisioning steps on the machines before anything is built, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provision: Vec<ProvisionStep>,
+    /// Groups of volumes, alike and in the order of their names. In each round, [`Self::seed`] decides anew which of them stands in the
+    /// place of which.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shuffled: Vec<Vec<Volume>>,
     /// Cells that the user skipped while the run went on, and the round, from 0, in which this happened. They get no more trials.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<CellId, u32>,
@@ -71,6 +76,7 @@ impl Plan {
             derived: Vec::new(),
             targets: Vec::new(),
             provision: Vec::new(),
+            shuffled: Vec::new(),
             skipped: BTreeMap::new(),
         }
     }

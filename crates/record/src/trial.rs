@@ -39,6 +39,10 @@ pub struct TrialRecord {
     pub seed: u64,
     /// Start time, UTC, milliseconds since the epoch.
     pub started_unix_ms: u64,
+    /// The volumes that stood under the stack's first layer, by name and in order, if they were drawn for this round
+    /// ([`crate::plan::Plan::shuffled`]); else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<String>,
     /// How the trial ended.
     pub outcome: Outcome,
     /// Whether it failed because the guard refused a disk or directory. Such a failure is not the stack's fault.
@@ -113,6 +117,7 @@ impl TrialRecord {
             block: None,
             seed,
             started_unix_ms,
+            drawn: Vec::new(),
             outcome,
             refused: false,
             steps: Vec::new(),

@@ -23,7 +23,8 @@ use record::provision::ProvisionStep;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
 use stack::{Journal, Machine, NfsClient, NoHooks, Provisioning, RESERVE_BYTES, Shared, Volumes};
 use std::collections::BTreeMap;
-use std::io::{BufRead, Write};
+use std::io::BufRead;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +46,7 @@ pub enum NodeError {
 /// When signal handlers can't be set. A controller that goes away is not an error.
 pub fn serve(
     input: impl BufRead + Send + 'static,
-    output: impl Write,
+    output: impl AsFd,
     state_dir: &Path,
 ) -> Result<(), NodeError> {
     let halt = Arc::new(Halt::default());
@@ -111,12 +112,12 @@ fn listen(
 }
 
 /// Sends requests to the node that serves the file system under test, through the controller.
-struct Relay<'a, W: Write> {
+struct Relay<'a, W: AsFd> {
     out: &'a Emitter<W>,
     requests: &'a Requests,
 }
 
-impl<W: Write> Server for Relay<'_, W> {
+impl<W: AsFd> Server for Relay<'_, W> {
     fn turn(&self, turn: Turn) -> Result<u64, TurnError> {
         self.out.send(&Reply::Turn { turn });
         match self.requests.next() {
@@ -136,7 +137,7 @@ struct Open {
     serving: Option<Serving>,
 }
 
-struct Node<'a, W: Write> {
+struct Node<'a, W: AsFd> {
     machine: Machine<'a>,
     out: Emitter<W>,
     requests: Requests,
@@ -145,7 +146,7 @@ struct Node<'a, W: Write> {
     open: Option<Open>,
 }
 
-impl<W: Write> Node<'_, W> {
+impl<W: AsFd> Node<'_, W> {
     fn answer(&mut self, request: Request) -> Reply {
         let answered = match request {
             Request::Hello { .. } => Ok(self.hello()),

@@ -9,6 +9,7 @@
 mod clock;
 mod exporter;
 mod joined;
+mod rates;
 mod seat;
 
 use crate::agent_link::AgentLink;
@@ -16,6 +17,7 @@ use crate::error::{RunError, Sink};
 use crate::nfs_remote::Route;
 use crate::protocol::{Request, Together, TrialRequest};
 use exporter::{Exported, Exporter};
+use rates::Rates;
 use record::clock::ClockOffset;
 use record::plan::Plan;
 use record::trial::TrialRecord;
@@ -23,7 +25,7 @@ use record::volume::VolumeKind;
 use seat::{Seat, State};
 use stack::Shared;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The least time between the agreement on the start and the start itself.
 const LEAD: Duration = Duration::from_millis(200);
@@ -69,7 +71,8 @@ pub(crate) fn trial(
             seat.lost(error.into());
         }
     }
-    let mut crew = Crew { seats, exporter, cancel, sink, abandoned: false };
+    let rates = Rates::new(&request.id.cell);
+    let mut crew = Crew { seats, exporter, cancel, sink, rates, abandoned: false };
     if crew.until(State::is_ready)? && crew.compare(Seat::set_before)? {
         crew.start();
         if crew.until(State::is_rested)? && crew.counted()? && crew.compare(Seat::set_after)? {
@@ -118,8 +121,6 @@ fn share_of(request: &TrialRequest, place: usize, target: &str) -> TrialRequest 
     TrialRequest {
         // The golden ratio in 64 bits spreads the places over all bits; the first machine keeps the trial's seed.
         seed: request.seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        // The rate of one machine is not that of the trial.
-        live: false,
         together: Some(Together { others: others.collect() }),
         ..request.clone()
     }
@@ -132,6 +133,7 @@ struct Crew<'l, 's, 'k> {
     exporter: Option<Exporter<'l>>,
     cancel: &'l AtomicBool,
     sink: &'s mut Sink<'k>,
+    rates: Rates,
     /// Whether the trial was ended because a machine failed.
     abandoned: bool,
 }
@@ -162,6 +164,10 @@ impl<'l> Crew<'l, '_, '_> {
                 Ok(heard) => seat.hear(heard, self.sink)?,
                 Err(error) => seat.lost(error.into()),
             }
+        }
+        let told = self.seats.iter().map(|seat| seat.rates.as_ref());
+        if let Some(event) = self.rates.sum(told, Instant::now()) {
+            (self.sink)(event).map_err(RunError::Sink)?;
         }
         self.answer()
     }

@@ -20,6 +20,7 @@ use record::plan::{Cell, PriceListInfo, Prices};
 use record::quantity::Bytes;
 use record::stack::Stack;
 use record::target::Target;
+use record::volume::Volume;
 use record::workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -36,6 +37,8 @@ pub(crate) struct Matrix {
     pub(crate) machines: BTreeMap<String, Number>,
     /// The machines.
     pub(crate) targets: Vec<Target>,
+    /// The volumes whose order is drawn in each round.
+    pub(crate) shuffled: Vec<Vec<Volume>>,
 }
 
 impl Matrix {
@@ -149,7 +152,9 @@ pub(crate) fn read(
                 .and_then(|places| product(fields, &built, &places, &asked, &targets, &rules, problems));
         }
     }
-    Matrix { cells, factors, prices: prices_of(&volumes), machines, targets }
+    let shuffled: Vec<Vec<Volume>> =
+        volumes.iter().filter(|entry| entry.is_shuffled).map(|entry| entry.volumes.clone()).collect();
+    Matrix { cells, factors, prices: prices_of(&volumes), machines, targets, shuffled }
 }
 
 fn prices_of(volumes: &[volume::Entry]) -> BTreeMap<String, Number> {

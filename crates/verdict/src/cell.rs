@@ -100,6 +100,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
             },
         },
         rounds: repeated.iter().map(|f| f.trial.id.round).collect(),
+        paired_rounds: Vec::new(),
         void: findings.iter().any(|f| f.severity == Severity::Void && f.claim != Claim::TrialsFailed),
         metrics,
         too_fast: too_fast(&facts),
@@ -248,7 +249,7 @@ fn each_claim_once(all: impl Iterator<Item = Finding>) -> Vec<Finding> {
 }
 
 /// Adds another finding of the same claim; a figure of the same name gets a number.
-fn add(kept: &mut Finding, more: Finding) {
+pub(crate) fn add(kept: &mut Finding, more: Finding) {
     kept.trials = kept.trials.max(more.trials);
     kept.rounds.extend(more.rounds);
     kept.rounds.sort_unstable();

@@ -62,7 +62,7 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
         "order": order,
         "jobs_as_run": jobs_as_run(plan),
         "remarks": under::remarks(plan),
-        "missing_here": here.looked.then_some(&here.missing),
+        "missing_here": (here.looked || !here.missing.is_empty()).then_some(&here.missing),
         "missing_there": here.there.iter().filter_map(|(name, one)| Some((name, one.as_ref().ok()?))).collect::<BTreeMap<_, _>>(),
         "not_asked": here.unasked.iter().map(|name| (name.as_str(), "plan --here asks it"))
             .chain(here.there.iter().filter_map(|(name, one)| Some((name.as_str(), one.as_ref().err()?.as_str()))))
@@ -72,9 +72,9 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
 
 fn in_words(here: &Here) -> Vec<String> {
     let mut all = match (here.looked, here.missing.as_slice()) {
-        (false, _) => Vec::new(),
+        (false, []) => Vec::new(),
         (true, []) => vec!["everything that this needs is here".to_owned()],
-        (true, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
+        (_, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
     };
     for (name, one) in &here.there {
         match one {
@@ -108,7 +108,7 @@ fn view(plan: &Plan) -> PlanView {
     PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
-        volumes: [all_volumes(plan), machines(plan), under::remarks(plan)].concat(),
+        volumes: [all_volumes(plan), shuffled(plan), machines(plan), under::remarks(plan)].concat(),
         stacks: stacks(plan),
         provision: plan.provision.iter().map(|step| provision(plan, step)).collect(),
         building: building(plan),
@@ -142,6 +142,18 @@ fn view(plan: &Plan) -> PlanView {
         seed: plan.seed,
         forecast: forecast::view(plan),
     }
+}
+
+/// The volumes whose order is drawn in each round.
+fn shuffled(plan: &Plan) -> Vec<String> {
+    let told = |group: &Vec<Volume>| {
+        let name = group[0].name.split('[').next().unwrap_or_default();
+        let (count, last) = (group.len(), group.len() - 1);
+        format!(
+            "each round draws anew which of the {count} volumes of `{name}` is {name}[0] to {name}[{last}]"
+        )
+    };
+    plan.shuffled.iter().map(told).collect()
 }
 
 /// The machines that have a price, or limits for all their volumes together.

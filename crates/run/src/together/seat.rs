@@ -4,10 +4,13 @@ use crate::agent_link::{AgentLink, on, out_of_turn, said};
 use crate::error::{RunError, Sink};
 use crate::link::Heard;
 use crate::protocol::{Reply, Request, TrialRequest, Turn};
+use crate::together::rates::Told;
 use crate::trial::blank;
 use record::clock::{ClockOffset, Reading};
+use record::event::Event;
 use record::printable::chain;
 use record::trial::{Outcome, Part, TrialRecord};
+use std::time::Instant;
 
 /// What a machine does.
 #[derive(Debug)]
@@ -51,6 +54,8 @@ pub(super) struct Seat<'l> {
     clock_after: Option<ClockOffset>,
     agreed_ns: Option<u64>,
     load: Option<(Reading, Reading)>,
+    /// What it told last of its load.
+    pub(super) rates: Option<Told>,
     /// What it waits for the exporting machine to do.
     pub(super) turn: Option<Turn>,
     /// Whether it was told to end because another machine had failed.
@@ -66,6 +71,7 @@ impl<'l> Seat<'l> {
             clock_after: None,
             agreed_ns: None,
             load: None,
+            rates: None,
             turn: None,
             abandoned: false,
         }
@@ -85,6 +91,10 @@ impl<'l> Seat<'l> {
         self.state = match heard {
             Heard::Silence => return Ok(()),
             Heard::Said(line) => return sink(said(target, &line)).map_err(RunError::Sink),
+            Heard::Reply(Reply::Event { event: event @ Event::LoadSampled { .. } }) => {
+                self.rates = Some(Told { at: Instant::now(), event });
+                return Ok(());
+            }
             Heard::Reply(Reply::Event { event }) => {
                 return sink(event.of_target(target)).map_err(RunError::Sink);
             }
