@@ -40,7 +40,9 @@ pub(crate) fn looks<'a>(trial: &'a TrialRecord, cell: &'a Cell) -> Option<Vec<Lo
         clients if cell.is_mounted_elsewhere() => {
             let client = |part: &'a Part| {
                 let facts = Facts::of(&part.record, cell)?;
-                Some(Look { machine: Some(&part.target), shares: nfs::of_client(&facts), facts })
+                let (read, write) = nfs::of_client(&facts);
+                let shares = Attribution::of_both(&facts, read, write);
+                Some(Look { machine: Some(&part.target), shares, facts })
             };
             std::iter::once(look(None, trial)).chain(clients.iter().map(client)).collect()
         }
