@@ -31,7 +31,7 @@ impl Store {
         let planned = u64::from(plan.measure.rounds).saturating_mul(plan.cells.len() as u64);
         let sql = self.sql("begin a run");
         let transaction = self.transaction().map_err(&sql)?;
-        insert_run(&transaction, run, plan, environment, planned, &sql)?;
+        insert_run(&transaction, run, plan, environment, (planned, now_unix_ms()), &sql)?;
         transaction.commit().map_err(sql)
     }
 
@@ -52,7 +52,8 @@ impl Store {
         // A cache that overflows writes and synchronises before the commit does it again.
         self.connection.pragma_update(None, "cache_spill", false).map_err(&sql)?;
         let transaction = self.transaction().map_err(&sql)?;
-        let seq = insert_run(&transaction, run, plan, environment, trials.len() as u64, &sql)?;
+        let counted = (trials.len() as u64, now_unix_ms());
+        let seq = insert_run(&transaction, run, plan, environment, counted, &sql)?;
         packed(run, trials, |trial| insert_trial(&transaction, seq, run, trial?, &sql))?;
         insert_fact(&transaction, seq, run, "stopped", stopped, &sql)?;
         transaction.commit().map_err(sql)
@@ -61,7 +62,7 @@ impl Store {
     /// Stores one finished trial. After the return, the trial survives a kill and a power cut.
     ///
     /// # Errors
-    /// If the run already has a trial of this cell and round, there is no such run, or the disk is full.
+    /// If the run already has a trial of this cell and round that was not cut off, there is no such run, or the disk is full.
     pub fn append_trial(&self, run: &RunId, trial: &TrialRecord) -> Result<(), StoreError> {
         self.writable()?;
         let trial = Packed::of(run, trial.clone())?;
@@ -175,18 +176,19 @@ impl Store {
 }
 
 /// A trial as it is stored: its columns, and in three parts the data for the judge, the samples, and the engine's text.
-struct Packed {
+pub(crate) struct Packed {
     id: TrialId,
     format: FormatVersion,
     started_unix_ms: u64,
     failed: bool,
+    cut_off: bool,
     record: Vec<u8>,
     samples: Vec<u8>,
     raw: Option<Vec<u8>>,
 }
 
 impl Packed {
-    fn of(run: &RunId, mut trial: TrialRecord) -> Result<Self, StoreError> {
+    pub(crate) fn of(run: &RunId, mut trial: TrialRecord) -> Result<Self, StoreError> {
         let samples = std::mem::take(&mut trial.evidence.samples);
         let raw = trial.engine.as_mut().map(|engine| std::mem::take(&mut engine.raw));
         let parts = || {
@@ -204,6 +206,7 @@ impl Packed {
             format: trial.format,
             started_unix_ms: trial.started_unix_ms,
             failed: matches!(trial.outcome, Outcome::Failed(_)),
+            cut_off: trial.cut_off,
             id: trial.id,
         })
     }
@@ -247,20 +250,21 @@ fn packed(
     })
 }
 
-/// Inserts a run with its plan and its machine, and returns its number in the file.
-fn insert_run(
+/// Inserts a run with its plan, its machine, the number of planned trials and its start (UTC, milliseconds since the epoch), and
+/// returns its number in the file.
+pub(crate) fn insert_run(
     transaction: &Transaction<'_>,
     run: &RunId,
     plan: &Plan,
     environment: &Environment,
-    trials_planned: u64,
+    (trials_planned, started_unix_ms): (u64, i64),
     sql: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<i64, StoreError> {
     let what = || format!("the plan of run {run}");
     let plan_bytes = pack::pack(plan).map_err(|source| StoreError::Unstorable { what: what(), source })?;
     let inserted = transaction.execute(
         "INSERT INTO run (id, experiment, started_unix_ms, trials_planned) VALUES (?1, ?2, ?3, ?4)",
-        (&run.0, &plan.experiment, now_unix_ms(), signed(trials_planned)),
+        (&run.0, &plan.experiment, started_unix_ms, signed(trials_planned)),
     );
     if let Err(error) = inserted {
         return Err(if is_duplicate(&error) {
@@ -280,17 +284,19 @@ fn insert_run(
     Ok(seq)
 }
 
-fn insert_trial(
+pub(crate) fn insert_trial(
     transaction: &Transaction<'_>,
     seq: i64,
     run: &RunId,
     trial: Packed,
     sql: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<(), StoreError> {
-    let Packed { id, format, started_unix_ms, failed, record, samples, raw } = trial;
-    let head = "INSERT INTO trial (run, cell, round, started_unix_ms, failed) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let Packed { id, format, started_unix_ms, failed, cut_off, record, samples, raw } = trial;
+    let started = signed(started_unix_ms);
+    let number = if cut_off { cut_off_number(transaction, seq, run, &id, started, &sql)? } else { 0 };
+    let head = "INSERT INTO trial (run, cell, round, started_unix_ms, failed, cut_off) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut statement = transaction.prepare_cached(head).map_err(&sql)?;
-    let inserted = statement.insert((seq, &id.cell.0, id.round, signed(started_unix_ms), failed));
+    let inserted = statement.insert((seq, &id.cell.0, id.round, started, failed, number));
     let trial = inserted.map_err(|error| {
         let duplicate = is_duplicate(&error);
         if duplicate { duplicate_of(run, &id) } else { sql(error) }
@@ -301,7 +307,25 @@ fn insert_trial(
     statement.execute((trial, format.major, format.minor, record, samples, raw)).map(|_| ()).map_err(sql)
 }
 
-fn insert_fact<T: Serialize + DeserializeOwned>(
+/// The number of a trial that was cut off among those of its cell and round.
+fn cut_off_number(
+    transaction: &Transaction<'_>,
+    seq: i64,
+    run: &RunId,
+    id: &TrialId,
+    started_unix_ms: i64,
+    sql: impl Fn(rusqlite::Error) -> StoreError,
+) -> Result<i64, StoreError> {
+    let known = "SELECT coalesce(max(cut_off), 0), coalesce(max(started_unix_ms = ?4), 0)
+        FROM trial WHERE run = ?1 AND cell = ?2 AND round = ?3 AND cut_off > 0";
+    let mut statement = transaction.prepare_cached(known).map_err(&sql)?;
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?));
+    let (number, is_known) =
+        statement.query_row((seq, &id.cell.0, id.round, started_unix_ms), row).map_err(sql)?;
+    if is_known { Err(duplicate_of(run, id)) } else { Ok(number + 1) }
+}
+
+pub(crate) fn insert_fact<T: Serialize + DeserializeOwned>(
     transaction: &Transaction<'_>,
     seq: i64,
     run: &RunId,
