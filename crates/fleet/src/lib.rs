@@ -6,6 +6,7 @@ mod agent;
 mod at;
 mod command;
 mod connect;
+pub mod created;
 mod drive;
 pub mod drivers;
 mod error;
