@@ -19,6 +19,8 @@ type Make = fn(&Settings) -> Box<dyn Driver>;
 
 /// The built-in drivers by name.
 const BUILT_IN: &[(&str, Make)] = &[
+    ("ec2", |_| Box::new(driver::ec2::Ec2::default())),
+    ("gce", |_| Box::new(driver::gce::Gce::default())),
     ("lab", |settings| Box::new(fleet::drivers::LabDriver::new(settings.state.value.clone()))),
     ("libvirt", |settings| Box::new(fleet::drivers::Libvirt::new(options(settings)))),
 ];
