@@ -54,7 +54,7 @@ pub fn enter(
 ) -> Result<Entered, CreatedError> {
     let entries: Vec<&Entry> = held.iter().map(Held::entry).collect();
     for entry in &entries {
-        write(journal, entry)?;
+        write(journal, entry, options.ssh_config.as_deref())?;
     }
     let config = of_run(journal, &entries, options.ssh_config.as_deref())?;
     let options = Options { ssh_config: Some(config), ..options.clone() };
