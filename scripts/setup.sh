@@ -13,6 +13,7 @@ source "$(dirname "$0")/lib.sh"
 build_needs="cc gcc
 /usr/lib/x86_64-linux-gnu/libc.a libc6-dev"
 tool_needs="fio fio
+curl curl
 losetup mount
 mount mount
 blkid util-linux

@@ -100,6 +100,7 @@ pub fn connect_as_it_is(plan: &Plan, name: &str, options: &Options) -> Result<Op
 }
 
 fn needs_root(plan: &Plan, target: &str) -> bool {
-    let mounts = plan.cells.iter().any(|cell| cell.stack.client() == Some(target));
+    let mounts =
+        plan.cells.iter().any(|cell| cell.is_mounted_elsewhere() && cell.loading().contains(&target));
     mounts || volumes_of(plan, target).iter().any(|v| !matches!(v.kind, VolumeKind::Directory { .. }))
 }

@@ -5,6 +5,7 @@
 mod capture;
 mod crowd;
 mod failure;
+pub mod http;
 mod invocation;
 mod resolve;
 mod runner;

@@ -18,6 +18,8 @@ pub enum Tool {
     Btrfs,
     /// Encrypted devices.
     Cryptsetup,
+    /// Speaks HTTP; see [`crate::http`].
+    Curl,
     /// Device-mapper devices.
     Dmsetup,
     /// File system benchmark.
@@ -108,7 +110,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 49] = [
         Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,
@@ -116,6 +118,7 @@ impl Tool {
         Self::Bonnie,
         Self::Btrfs,
         Self::Cryptsetup,
+        Self::Curl,
         Self::Dmsetup,
         Self::Cp,
         Self::Cpio,
@@ -169,6 +172,7 @@ impl Tool {
             Self::Blkid => "blkid",
             Self::Btrfs => "btrfs",
             Self::Cryptsetup => "cryptsetup",
+            Self::Curl => "curl",
             Self::Dmsetup => "dmsetup",
             Self::Bonnie => "bonnie++",
             Self::Cp => "cp",
@@ -224,6 +228,7 @@ impl Tool {
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
             Self::Cryptsetup => "cryptsetup-bin",
+            Self::Curl => "curl",
             Self::Dmsetup => "dmsetup",
             Self::Bonnie => "bonnie++",
             Self::Cp => "coreutils",
@@ -264,6 +269,7 @@ impl Tool {
         matches!(
             self,
             Self::AptGet
+                | Self::Curl
                 | Self::Fusermount
                 | Self::Getent
                 | Self::Mmdebstrap

@@ -192,6 +192,7 @@ fn cell(at: u32, name: &str, records: &[TrialRecord]) -> CellView {
         trials: TrialCount { done: ROUNDS, failed: u32::from(at == 0), planned: ROUNDS + 1 },
         void: false,
         rounds: (0..ROUNDS).collect(),
+        paired_rounds: Vec::new(),
         metrics: all[0].keys().map(of).collect(),
         too_fast: BTreeMap::new(),
         served: Some(served),

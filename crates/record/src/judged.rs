@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Within a major version, fields are only added; a reader ignores fields that it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs
+/// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases`, `too_fast` and `paired_rounds` of a cell; metrics of copies, of Bonnie++, of syncs
 ///   and durable writes; `tags`; `provision` of the environment; `emulated`; `fronts`, `list` of `prices`; `choice`; `rounds` of a finding;
 ///   the reason `requested` and the claim `skipped`.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
@@ -134,6 +134,10 @@ pub struct CellView {
     /// The round, from 0, of each measured trial, in the order of a metric's `values`.
     #[serde(default)]
     pub rounds: Vec<u32>,
+    /// The number by which each of these trials is paired with those of other cells, if a block of a queued run was begun on one machine
+    /// and finished on another: the round, or else a number of its own for the trials of that round on another machine. Empty: the rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paired_rounds: Vec<u32>,
     /// Metrics by name (docs/metrics.md), including those that the experiment derives. Empty when no trial was measured.
     pub metrics: BTreeMap<String, Metric>,
     /// Metrics whose tests ended too quickly in some trials (Bonnie++ prints `+++++`), with the number of these trials. Such a
@@ -167,6 +171,14 @@ pub struct CellView {
     /// of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<TogetherView>,
+}
+
+impl CellView {
+    /// The number by which each trial is paired with those of other cells, in the order of `rounds`.
+    #[must_use]
+    pub fn paired_by(&self) -> &[u32] {
+        if self.paired_rounds.is_empty() { &self.rounds } else { &self.paired_rounds }
+    }
 }
 
 /// One phase of a job file: sections that ran at the same time, after those of the phase before.

@@ -39,6 +39,10 @@ pub struct TrialRecord {
     pub seed: u64,
     /// Start time, UTC, milliseconds since the epoch.
     pub started_unix_ms: u64,
+    /// The volumes that stood under the stack's first layer, by name and in order, if they were drawn for this round
+    /// ([`crate::plan::Plan::shuffled`]); else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<String>,
     /// How the trial ended.
     pub outcome: Outcome,
     /// Whether it failed because the guard refused a disk or directory. Such a failure is not the stack's fault.
@@ -92,7 +96,8 @@ pub struct TrialRecord {
     pub trials_before: Option<u32>,
     /// Results of the engine; `None` if it never ran.
     pub engine: Option<EngineOutput>,
-    /// Kernel counters around the trial; without samples where [`Self::parts`] have their own.
+    /// Kernel counters around the trial. Where [`Self::parts`] have their own samples, only those of a machine that exports what they
+    /// mount, with the sums of the mounts' counters, by the controller's clock.
     pub evidence: Evidence,
     /// What each machine did, if several machines ran the workload at the same time ([`crate::workload::Workload::on`]); else empty.
     /// `engine` has then the sums over all of them.
@@ -112,6 +117,7 @@ impl TrialRecord {
             block: None,
             seed,
             started_unix_ms,
+            drawn: Vec::new(),
             outcome,
             refused: false,
             steps: Vec::new(),

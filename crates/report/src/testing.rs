@@ -82,6 +82,7 @@ pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> Ce
         trials: TrialCount { done: 3, failed: 0, planned: 3 },
         void: false,
         rounds: Vec::new(),
+        paired_rounds: Vec::new(),
         metrics: BTreeMap::new(),
         too_fast: BTreeMap::new(),
         served: Some(device),

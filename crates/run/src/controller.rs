@@ -3,6 +3,7 @@
 use crate::agent_link::{AgentLink, out_of_turn};
 use crate::how::together;
 use crate::lane::Shared;
+use crate::nfs_remote;
 use crate::one_machine::Found;
 use crate::protocol::{Reply, Request};
 use crate::session::Session;
@@ -45,6 +46,7 @@ pub fn execute(
     let machines = hello(&mut lines, cancel, sink)?;
     let ready = together(&machines);
     let found = Found::of(plan, how, &machines)?;
+    nfs_remote::tell_apart(plan, &lines)?;
     ready.map_or(Ok(()), |environment| sink(Event::NodeReady { environment })).map_err(RunError::Sink)?;
     for text in &found.remarks {
         sink(Event::Warning { text: text.clone() }).map_err(RunError::Sink)?;

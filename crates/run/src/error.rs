@@ -73,6 +73,19 @@ pub enum RunError {
         /// The disk or directory.
         what: String,
     },
+    /// Two machines that mount one NFSv4 export have one name.
+    #[error(
+        "`{first}` and `{second}` both call themselves {name}: an NFSv4 server takes them for one client and drops what the other has \
+         open. Give each machine a host name of its own (hostnamectl set-hostname), or write `nfs: {{ version: 3 }}`"
+    )]
+    OneNfsName {
+        /// The first machine.
+        first: String,
+        /// The second machine.
+        second: String,
+        /// The host name.
+        name: String,
+    },
     /// Machines were lost; the others went on to the end of their work.
     #[error("{}", lacking(.targets, *.missing))]
     Missing {
@@ -129,7 +142,7 @@ impl RunError {
     pub fn fault(&self) -> Fault {
         match self {
             // A broken connection between two machines counts as a fault of the machine.
-            Self::OneVolume { .. } => Fault::User,
+            Self::OneVolume { .. } | Self::OneNfsName { .. } => Fault::User,
             Self::On { source, .. } if matches!(**source, Self::Link(_)) => Fault::Machine,
             Self::On { source, .. } | Self::Missing { source, .. } => source.fault(),
             Self::Node { blame, .. } => *blame,

@@ -185,10 +185,10 @@ impl Lane<'_> {
         let Shared { how, stop, .. } = self.shared;
         let request = TrialRequest { live: how.live, ..request };
         let asked = request.id.clone();
-        if request.cell.is_together() {
-            return together::trial(&mut self.lines, &request, stop, sink);
-        }
         let cell = &request.cell;
+        if cell.is_together() && !cell.is_mounted_elsewhere() {
+            return together::trial(&mut self.lines, &how.routes, &request, stop, sink);
+        }
         let place = |name: &str| {
             let at = self.lines.iter().position(|line| line.target == name);
             at.ok_or_else(|| RunError::NoNode(name.to_owned()))
@@ -200,6 +200,9 @@ impl Lane<'_> {
             sink(event)
         };
         let record = match self.lines.get_disjoint_mut([built, loaded]) {
+            _ if cell.is_together() => {
+                together::trial(&mut self.lines, &how.routes, &request, stop, &mut heard)?
+            }
             Ok([server, client]) => {
                 nfs_remote::trial([server, client], &how.routes, request, stop, &mut heard)?
             }

@@ -184,7 +184,7 @@ fn measure(
     let before = Before::look(machine, built, stored, record);
     let clock = apart.as_ref().map(ServedGround::begin).transpose()?;
 
-    let live = if request.live { LiveLoad::new(steps_cell, &record.topology) } else { None };
+    let live = request.live.then(|| LiveLoad::new(steps_cell, &record.topology));
     let start_ns = bench.others.map(Others::meet).transpose()?;
     let sampler = Sampler::start(&config)?;
     if let Some(start_ns) = start_ns {

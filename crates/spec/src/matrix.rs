@@ -20,6 +20,7 @@ use record::plan::{Cell, PriceListInfo, Prices};
 use record::quantity::Bytes;
 use record::stack::Stack;
 use record::target::Target;
+use record::volume::Volume;
 use record::workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -36,6 +37,8 @@ pub(crate) struct Matrix {
     pub(crate) machines: BTreeMap<String, Number>,
     /// The machines.
     pub(crate) targets: Vec<Target>,
+    /// The volumes whose order is drawn in each round.
+    pub(crate) shuffled: Vec<Vec<Volume>>,
 }
 
 impl Matrix {
@@ -150,10 +153,12 @@ pub(crate) fn read(
                 .and_then(|()| places(&built, &volumes, &targets, problems))
                 .and_then(|places| remote(&built, &places, &targets, problems).map(|()| places))
                 .and_then(|places| known(&asked, &targets, problems).map(|()| places))
-                .and_then(|places| product(fields, &built, &places, &asked, &rules, problems));
+                .and_then(|places| product(fields, &built, &places, &asked, &targets, &rules, problems));
         }
     }
-    Matrix { cells, factors, prices: prices_of(&volumes), machines, targets }
+    let shuffled: Vec<Vec<Volume>> =
+        volumes.iter().filter(|entry| entry.is_shuffled).map(|entry| entry.volumes.clone()).collect();
+    Matrix { cells, factors, prices: prices_of(&volumes), machines, targets, shuffled }
 }
 
 fn prices_of(volumes: &[volume::Entry]) -> BTreeMap<String, Number> {
@@ -373,6 +378,7 @@ fn product(
     stacks: &[Placed<Stack>],
     places: &[Vec<String>],
     workloads: &[Placed<Workload>],
+    targets: &[Target],
     rules: &Rules,
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Cell>> {
@@ -389,7 +395,7 @@ fn product(
     let (mut cells, mut spans) = (Vec::new(), Vec::new());
     let placed = stacks.iter().zip(places).flat_map(|(s, on)| on.iter().map(move |target| (s, on, target)));
     for (s, places, target) in placed {
-        for w in workloads.iter().filter(|w| loading::is_placed(&w.thing, places, target)) {
+        for w in workloads.iter().filter(|w| loading::is_placed(&s.thing, &w.thing, places, target)) {
             let levels: BTreeMap<String, String> =
                 s.levels.iter().chain(&w.levels).map(|(name, level)| (name.clone(), level.text())).collect();
             let about = About { target, stack: &s.thing.name, workload: &w.thing.name, levels: &levels };
@@ -400,7 +406,7 @@ fn product(
             let id = cell::id(target, &s.json, &w.json, &levels);
             let cell = Cell { id, target: target.clone(), stack, workload, levels };
             cell::check(&cell, w.spans, problems);
-            loading::check(&cell, places, w.spans, problems);
+            loading::check(&cell, places, targets, w.spans, problems);
             if problems.full() {
                 return None;
             }

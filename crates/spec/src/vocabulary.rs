@@ -243,6 +243,11 @@ pub(crate) static VOLUME: Table = Table {
             Shape::Texts,
             "Real disks, by their name in /dev/disk/by-id, claimed beforehand, or disks of a lab guest. Their content is lost",
         ),
+        key(
+            "shuffle",
+            Shape::Switch,
+            "1: draw anew in each round which of these volumes is vol[0], which is vol[1], ..., so that one slow volume isn't taken for an effect of the stack",
+        ),
         key("target", Shape::Text, "The only target that has it; default: every target has one"),
         key(
             "price",

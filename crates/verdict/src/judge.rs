@@ -6,7 +6,8 @@ use crate::compare::judged::Judged;
 use crate::input::Input;
 use crate::sequential::{self, Means};
 use crate::{
-    answer, contrast, course, effect, emulated, expect, front, limit, model, outrank, reached, sweep,
+    answer, contrast, course, effect, emulated, expect, front, limit, mixed_rounds, model, outrank, reached,
+    sweep,
 };
 use record::finding::{Finding, Severity};
 use record::id::CellId;
@@ -17,7 +18,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of these rules; a stored judgement of another version is made again.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 20");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 21");
 
 /// Judges a run. Ignores trials of cells that aren't in the plan.
 #[must_use]
@@ -47,6 +48,7 @@ pub fn judge(input: &Input<'_>) -> RunView {
         rounds.push(own);
         searches.extend(search);
     }
+    mixed_rounds::apply(input, &mut cells, &mut findings);
     limit::resolve(plan, &mut cells);
     findings.extend(course::over_rounds(&rounds, &plan.measure));
     outrank::by_interference(&mut findings);

@@ -165,6 +165,7 @@ fn needed_for(tool: Tool) -> &'static str {
         Tool::Exportfs | Tool::MountNfs => "needed for nfs",
         Tool::Systemctl => "needed for nfs where the server isn't running",
         Tool::Modprobe => "needed only for kernel features that are modules",
+        Tool::Curl => "needed to push, pull and search results, and for machines of Google's cloud",
         Tool::Sshfs | Tool::Fusermount => "needed for `diskproof machines mount` only",
         Tool::Sbatch | Tool::Squeue => "needed for `diskproof job` with Slurm only",
         tool if tool.is_of_the_lab() => "needed for `diskproof lab` only",

@@ -65,7 +65,7 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
         "order": order,
         "jobs_as_run": jobs_as_run(plan),
         "remarks": under::remarks(plan),
-        "missing_here": here.looked.then_some(&here.missing),
+        "missing_here": (here.looked || !here.missing.is_empty()).then_some(&here.missing),
         "missing_there": here.there.iter().filter_map(|(name, one)| Some((name, one.as_ref().ok()?))).collect::<BTreeMap<_, _>>(),
         "not_asked": here.unasked.iter().map(|name| (name.as_str(), "plan --here asks it"))
             .chain(here.there.iter().filter_map(|(name, one)| Some((name.as_str(), one.as_ref().err()?.as_str()))))
@@ -75,9 +75,9 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
 
 fn in_words(here: &Here) -> Vec<String> {
     let mut all = match (here.looked, here.missing.as_slice()) {
-        (false, _) => Vec::new(),
+        (false, []) => Vec::new(),
         (true, []) => vec!["everything that this needs is here".to_owned()],
-        (true, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
+        (_, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
     };
     for (name, one) in &here.there {
         match one {
@@ -111,7 +111,7 @@ fn view(plan: &Plan) -> PlanView {
     PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
-        volumes: [all_volumes(plan), machines(plan), under::remarks(plan)].concat(),
+        volumes: [all_volumes(plan), shuffled(plan), machines(plan), under::remarks(plan)].concat(),
         stacks: stacks(plan),
         provision: plan.provision.iter().map(|step| provision(plan, step)).collect(),
         building: building(plan),
@@ -120,6 +120,10 @@ fn view(plan: &Plan) -> PlanView {
             .iter()
             .map(|cell| PlanCell {
                 stack: match (cell.target.as_str(), cell.stack.client()) {
+                    (target, None) if cell.is_together() && cell.is_mounted_elsewhere() => {
+                        let clients = cell.loading().join(", ");
+                        format!("{} on {target}, mounted by {clients} at the same time", cell.stack.name)
+                    }
                     (target, Some(client)) => format!("{} on {target}, mounted by {client}", cell.stack.name),
                     (_, None) if cell.is_together() => {
                         format!("{} on {} at the same time", cell.stack.name, cell.loading().join(", "))
@@ -141,6 +145,18 @@ fn view(plan: &Plan) -> PlanView {
         seed: plan.seed,
         forecast: forecast::view(plan),
     }
+}
+
+/// The volumes whose order is drawn in each round.
+fn shuffled(plan: &Plan) -> Vec<String> {
+    let told = |group: &Vec<Volume>| {
+        let name = group[0].name.split('[').next().unwrap_or_default();
+        let (count, last) = (group.len(), group.len() - 1);
+        format!(
+            "each round draws anew which of the {count} volumes of `{name}` is {name}[0] to {name}[{last}]"
+        )
+    };
+    plan.shuffled.iter().map(told).collect()
 }
 
 /// The machines that have a price, or limits for all their volumes together.

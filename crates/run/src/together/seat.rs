@@ -3,11 +3,14 @@
 use crate::agent_link::{AgentLink, on, out_of_turn, said};
 use crate::error::{RunError, Sink};
 use crate::link::Heard;
-use crate::protocol::{Reply, Request, TrialRequest};
+use crate::protocol::{Reply, Request, TrialRequest, Turn};
+use crate::together::rates::Told;
 use crate::trial::blank;
 use record::clock::{ClockOffset, Reading};
+use record::event::Event;
 use record::printable::chain;
 use record::trial::{Outcome, Part, TrialRecord};
+use std::time::Instant;
 
 /// What a machine does.
 #[derive(Debug)]
@@ -51,6 +54,10 @@ pub(super) struct Seat<'l> {
     clock_after: Option<ClockOffset>,
     agreed_ns: Option<u64>,
     load: Option<(Reading, Reading)>,
+    /// What it told last of its load.
+    pub(super) rates: Option<Told>,
+    /// What it waits for the exporting machine to do.
+    pub(super) turn: Option<Turn>,
     /// Whether it was told to end because another machine had failed.
     pub(super) abandoned: bool,
 }
@@ -64,6 +71,8 @@ impl<'l> Seat<'l> {
             clock_after: None,
             agreed_ns: None,
             load: None,
+            rates: None,
+            turn: None,
             abandoned: false,
         }
     }
@@ -82,11 +91,19 @@ impl<'l> Seat<'l> {
         self.state = match heard {
             Heard::Silence => return Ok(()),
             Heard::Said(line) => return sink(said(target, &line)).map_err(RunError::Sink),
+            Heard::Reply(Reply::Event { event: event @ Event::LoadSampled { .. } }) => {
+                self.rates = Some(Told { at: Instant::now(), event });
+                return Ok(());
+            }
             Heard::Reply(Reply::Event { event }) => {
                 return sink(event.of_target(target)).map_err(RunError::Sink);
             }
             // An answer that came after the comparison had been given up.
             Heard::Reply(Reply::Clock { .. }) => return Ok(()),
+            Heard::Reply(Reply::Turn { turn }) => {
+                self.turn = Some(turn);
+                return Ok(());
+            }
             Heard::Reply(Reply::Ready) => State::Ready,
             Heard::Reply(Reply::Rested { began, ended }) => {
                 self.load = Some((began, ended));
@@ -108,6 +125,14 @@ impl<'l> Seat<'l> {
         self.agreed_ns = Some(at_ns);
         self.state = State::Loading;
         if let Err(error) = self.line.link.send(&Request::Start { at_ns }) {
+            self.lost(error.into());
+        }
+    }
+
+    /// Tells it what became of its turn.
+    pub(super) fn go_on(&mut self, done: Result<u64, String>) {
+        self.turn = None;
+        if let Err(error) = self.line.link.send(&Request::GoOn { done }) {
             self.lost(error.into());
         }
     }
