@@ -3,6 +3,8 @@
 
 mod call;
 pub mod conformance;
+pub mod ec2;
+pub mod gce;
 pub mod journal;
 mod name;
 mod program;

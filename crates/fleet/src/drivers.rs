@@ -1,5 +1,7 @@
-//! Built-in drivers that need more than a provider's interface.
+//! Drivers that are built in, and need what is known here of machines and guests.
 
 mod lab;
+mod libvirt;
 
 pub use lab::LabDriver;
+pub use libvirt::Libvirt;
