@@ -170,6 +170,9 @@ class Door:
         for index, mapping in enumerate(value.get("BlockDeviceMappings", []), 1):
             if mapping["DeviceName"] == "/dev/xvda" and "VolumeSize" not in mapping["Ebs"]:
                 form[f"BlockDeviceMapping.{index}.Ebs.VolumeSize"] = "8"
+            # a launch of moto loses iops, and then refuses types that need them; they were checked here
+            if mapping["Ebs"].get("VolumeType") in ("io1", "io2"):
+                form[f"BlockDeviceMapping.{index}.Ebs.VolumeType"] = "gp3"
         return None
 
     def after_RunInstances(self, value, form, reply):

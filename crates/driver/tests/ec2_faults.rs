@@ -92,6 +92,8 @@ fn one_run(service: &Service, run: u64, draw: &mut Draw) -> String {
     let what = format!("run {run}: {phase}, {kind} at call {at}, lag {lag}");
 
     let mut end = drive(service, &create, if phase == "create" { &plan } else { &calm });
+    // Only a refusal and a kill may stop it: what passes is tried again.
+    assert!(!matches!(end, End::Failed(_)) || kind == "refuse", "{what}: create ends with {end:?}");
     if repeats && phase == "create" && kind != "none" {
         let again = drive(service, &create, &calm);
         assert!(
@@ -107,6 +109,7 @@ fn one_run(service: &Service, run: u64, draw: &mut Draw) -> String {
     }
     if phase == "destroy" {
         end = drive(service, &destroy, &plan);
+        assert!(!matches!(end, End::Failed(_)), "{what}: destroy ends with {end:?}");
     }
     service.order("plan", &calm);
     let last = drive(service, &destroy, &calm);
