@@ -36,6 +36,7 @@ cloud_needs="/usr/bin/aws awscli
 /usr/bin/python3 python3
 /usr/lib/python3/dist-packages/pip python3-pip"
 test_needs="pip3 python3-pip
+python3 python3
 ansible-playbook ansible-core
 puppet puppet-agent
 lvm lvm2
@@ -151,6 +152,7 @@ case ${1:-} in
         install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$page_needs"$'\n'"$cloud_needs"$'\n'"$test_needs"
         install_page_tools
         install_cloud_tools
+        "$root_dir/scripts/google-api.sh" >/dev/null
         need_rust
         ;;
     get-rust) get_rust ;;

@@ -36,6 +36,8 @@ pub enum Tool {
     Fio,
     /// Unmounts what sshfs mounts.
     Fusermount,
+    /// Google Cloud's tool: it knows the user's account.
+    Gcloud,
     /// Looks up the addresses of names.
     Getent,
     /// Loop devices.
@@ -128,6 +130,7 @@ impl Tool {
         Self::Exportfs,
         Self::Fio,
         Self::Fusermount,
+        Self::Gcloud,
         Self::Getent,
         Self::Losetup,
         Self::Lsblk,
@@ -187,6 +190,7 @@ impl Tool {
             Self::Exportfs => "exportfs",
             Self::Fio => "fio",
             Self::Fusermount => "fusermount3",
+            Self::Gcloud => "gcloud",
             Self::Getent => "getent",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
@@ -246,6 +250,8 @@ impl Tool {
             Self::Systemctl => "systemd",
             Self::Fio => "fio",
             Self::Fusermount => "fuse3",
+            // of Google's own repository; Debian has none
+            Self::Gcloud => "google-cloud-cli",
             Self::Getent => "libc-bin",
             Self::MakeBcache => "bcache-tools",
             Self::Lvm => "lvm2",
@@ -277,6 +283,7 @@ impl Tool {
                 | Self::Aws
                 | Self::Curl
                 | Self::Fusermount
+                | Self::Gcloud
                 | Self::Getent
                 | Self::Mmdebstrap
                 | Self::QemuImg

@@ -248,11 +248,18 @@ impl Cell {
         !self.workload.on.is_empty()
     }
 
-    /// Whether the stack is built on this machine. Each machine of [`Workload::on`] builds it, since it is a directory that all of
-    /// them have.
+    /// Whether other machines mount the stack over NFS: its `client`, or each machine of [`Workload::on`].
+    #[must_use]
+    pub fn is_mounted_elsewhere(&self) -> bool {
+        self.stack.client().is_some() || (self.is_together() && self.stack.nfs().is_some())
+    }
+
+    /// Whether the stack is built on this machine. Unless they mount it over NFS, each machine of [`Workload::on`] builds it, since
+    /// it is a directory that all of them have.
     #[must_use]
     pub fn is_built_on(&self, target: &str) -> bool {
-        self.target == target || self.workload.on.iter().any(|name| name == target)
+        let by_all = !self.is_mounted_elsewhere();
+        self.target == target || (by_all && self.workload.on.iter().any(|name| name == target))
     }
 
     /// Returns all machines that take part: those that build the stack, then those that load it; each once.

@@ -133,7 +133,7 @@ struct Open {
     journal: Journal,
     volumes: Volumes,
     standing: PersistentStacks,
-    /// The export that another node loads.
+    /// The export that other nodes load.
     serving: Option<Serving>,
 }
 
@@ -158,7 +158,7 @@ impl<W: AsFd> Node<'_, W> {
                     .and_then(|()| self.open(&run, &volumes, &shared, &space_bytes, ends))
             }
             Request::Trial(request) => self.trial(&request),
-            Request::Serve { trial, client } => self.serve(*trial, &client),
+            Request::Serve { trial, clients } => self.serve(*trial, &clients),
             Request::Turn { turn } => self.turn(&turn),
             Request::Withdraw => self.withdraw(),
             Request::Close => self.close().map(|()| Reply::Closed),
@@ -175,7 +175,8 @@ impl<W: AsFd> Node<'_, W> {
     }
 
     fn hello(&self) -> Reply {
-        Reply::Hello { protocol: PROTOCOL, environment: Box::new(self.environment()) }
+        let nfs_name = nfs_name(&self.machine.roots.proc, &self.machine.roots.sys);
+        Reply::Hello { protocol: PROTOCOL, environment: Box::new(self.environment()), nfs_name }
     }
 
     fn environment(&self) -> Environment {
@@ -276,7 +277,7 @@ impl<W: AsFd> Node<'_, W> {
         Ok(Reply::Trial { record: Box::new(record?), cancelled })
     }
 
-    fn serve(&mut self, request: TrialRequest, client: &NfsClient) -> Result<Reply, Failure> {
+    fn serve(&mut self, request: TrialRequest, clients: &[NfsClient]) -> Result<Reply, Failure> {
         let Some(mut open) = self.open.take() else {
             return Err(Failure::OutOfTurn("an export was asked for before its volumes"));
         };
@@ -284,7 +285,7 @@ impl<W: AsFd> Node<'_, W> {
         let Open { journal, volumes, serving, .. } = &mut open;
         let begun = match serving {
             Some(_) => None,
-            None => Some(Serving::begin(&self.machine, journal, volumes, &bench, request, client)),
+            None => Some(Serving::begin(&self.machine, journal, volumes, &bench, request, clients)),
         };
         drop(bench);
         let reply = match begun {
@@ -362,6 +363,19 @@ impl<W: AsFd> Node<'_, W> {
 /// The reply to a request that failed.
 fn failed(failure: &Failure) -> Reply {
     Reply::Failed { blame: failure.fault(), error: chain(failure) }
+}
+
+/// The name by which an NFSv4 server tells this machine from other clients: its host name, and what somebody has set to tell machines
+/// of one name apart (nfs(5), "NFSv4 client identity").
+fn nfs_name(proc: &Path, sys: &Path) -> Option<String> {
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(path).ok()?.trim().to_owned();
+        (!text.is_empty() && text != "(null)").then_some(text)
+    };
+    let host = read(proc.join("sys/kernel/hostname"))?;
+    let set =
+        [sys.join("fs/nfs/net/nfs_client/identifier"), sys.join("module/nfs/parameters/nfs4_unique_id")];
+    Some(set.into_iter().filter_map(read).fold(host, |name, more| format!("{name}/{more}")))
 }
 
 /// The time in so many seconds by this machine's clock, in seconds since 1970.

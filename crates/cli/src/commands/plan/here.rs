@@ -7,10 +7,11 @@ use device::{ClaimBook, DiskReport, Place, Roots};
 use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
 use record::plan::{Cell, Plan};
 use record::printable::{Shown as _, one_line};
-use record::target::TargetKind;
+use record::target::{LabDisk, TargetKind};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, EngineKind};
 use run::controller::{targets_of, volumes_of};
+use spec::GuestFiles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
@@ -55,15 +56,22 @@ pub(super) fn look(plan: &Plan, settings: &Settings, ask: bool) -> Here {
                 there.insert(name.to_owned(), there::missing(plan, name, destination, settings));
             }
             Some(TargetKind::Ssh { .. }) => unasked.push(name.to_owned()),
-            Some(TargetKind::Guest { .. }) => {}
+            // A run makes these.
+            Some(TargetKind::Guest { .. } | TargetKind::Created { .. }) => {}
         }
     }
-    Here { looked: !here.is_empty(), missing: missing(plan, &here, &settings.state.value), there, unasked }
+    let (looked, state) = (!here.is_empty(), &settings.state.value);
+    let is_made = |lab: &str, disk: &LabDisk| {
+        lab::Lab::open(state, lab).is_ok_and(|lab| lab.disk_file(&disk.name).exists())
+    };
+    let missing = missing(plan, &here, spec::guest_files(plan, is_made), state);
+    Here { looked, missing, there, unasked }
 }
 
 /// Looks on this machine for programs, file systems and drivers of the kernel, disks with their claims, directories, space and
-/// privileges that the cells of these targets need. Returns what is missing, one noun each.
-pub(crate) fn missing(plan: &Plan, here: &[&str], state: &Path) -> Vec<String> {
+/// privileges that the cells of these targets need, and for space for the disks of lab guests that it starts. Returns what is missing, one noun
+/// each.
+pub(crate) fn missing(plan: &Plan, here: &[&str], guests: GuestFiles, state: &Path) -> Vec<String> {
     let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| here.contains(&cell.target.as_str())).collect();
     let mut missing = Vec::new();
     missing.extend(here.iter().flat_map(|target| programs(plan, target)));
@@ -72,7 +80,7 @@ pub(crate) fn missing(plan: &Plan, here: &[&str], state: &Path) -> Vec<String> {
     let all: Vec<Volume> = here.iter().flat_map(|target| volumes_of(plan, target)).collect();
     let disks = disks(&all, state);
     missing.extend(volumes(&all, &disks));
-    missing.extend(space::missing(plan, here, &cells, &disks, state));
+    missing.extend(space::missing(plan, here, &cells, &disks, (guests, state)));
     missing.extend(root(plan).filter(|_| !cells.is_empty()));
     let mut seen = BTreeSet::new();
     missing.retain(|one| seen.insert(one.clone()));
