@@ -30,6 +30,7 @@ os.environ.update(AWS_ACCESS_KEY_ID="test", AWS_SECRET_ACCESS_KEY="test", AWS_DE
 os.environ.update(MOTO_AMIS_PATH=os.path.join(HERE, "amis.json"))
 
 import boto3
+from moto.ec2.models import ec2_backends
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
@@ -291,22 +292,32 @@ THREAD = threading.local()
 
 
 def snapshot():
-    """All that exists, without what the region has from the beginning."""
-    client = raw()
+    """All that exists, from moto's own memory, which costs a tenth of asking for it. It also forgets what is terminated, as EC2 does."""
+    backend = ec2_backends["123456789012"]["eu-west-1"]
     found = {}
 
-    def add(kind, rows, key):
-        for row in rows:
-            tags = sorted((t["Key"], t["Value"]) for t in row.get("Tags", []))
-            found[row[key]] = json.dumps([kind, tags, row.get("State"), row.get("IpPermissions")], default=str)
+    def add(kind, key, *facts):
+        found[key] = json.dumps([kind, sorted(backend.tags.get(key, {}).items()), *facts], default=str)
 
-    instances = [i for r in client.describe_instances()["Reservations"] for i in r["Instances"]]
-    add("instance", [i for i in instances if i["State"]["Name"] != "terminated"], "InstanceId")
-    add("volume", client.describe_volumes()["Volumes"], "VolumeId")
-    add("group", client.describe_security_groups()["SecurityGroups"], "GroupId")
-    add("key", client.describe_key_pairs()["KeyPairs"], "KeyPairId")
-    add("address", client.describe_addresses()["Addresses"], "AllocationId")
-    add("interface", client.describe_network_interfaces()["NetworkInterfaces"], "NetworkInterfaceId")
+    for reservation in list(backend.reservations.values()):
+        for instance in list(reservation.instances):
+            if instance._state.name == "terminated" and time.monotonic() >= DOOR.gone_from.get(instance.id, 0):
+                reservation.instances.remove(instance)
+            elif instance._state.name != "terminated":
+                add("instance", instance.id, instance._state.name)
+        if not reservation.instances:
+            del backend.reservations[reservation.id]
+    for volume in backend.volumes.values():
+        add("volume", volume.id, volume.status, volume.size)
+    for groups in backend.groups.values():
+        for group in groups.values():
+            add("group", group.id, [[r.ip_protocol, r.from_port, r.ip_ranges] for r in group.ingress_rules])
+    for key in backend.key_pairs.values():
+        add("key", key.id)
+    for address in backend.addresses:
+        add("address", address.allocation_id, address.public_ip)
+    for interface in backend.enis.values():
+        add("interface", interface.id, interface.status)
     return found
 
 
