@@ -134,7 +134,7 @@ def with_faults(project, act):
         project.calls += 1
         fault = project.settings.get("fault", {})
         kind = fault.get("kind") if project.calls == fault.get("at") else None
-        project.fired |= kind is not None
+        project.fired |= kind not in (None, "none")
         if kind == "operation":
             project.fail_next = True
     if kind == "kill_before":
