@@ -6,6 +6,7 @@ pub(crate) mod claim;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod cost;
+pub(crate) mod create;
 pub(crate) mod devices;
 pub(crate) mod doctor;
 pub(crate) mod driver;
@@ -35,6 +36,7 @@ pub(crate) mod show;
 pub(crate) mod tag;
 pub(crate) mod undo;
 
+mod created;
 mod experiment;
 mod hosts;
 mod job_file;

@@ -31,8 +31,10 @@ pub struct Entry {
     pub driver: String,
     /// The settings that `destroy`, `status` and `list` need.
     pub settings: Settings,
-    /// What was asked for. A machine's name is its target's.
+    /// What was asked for.
     pub machines: Vec<MachineRequest>,
+    /// The target of each machine.
+    pub targets: Vec<String>,
     /// When `create` was first asked, in seconds since 1970 (UTC).
     pub begun: u64,
     /// What `create` answered; empty: it has not answered.
@@ -44,6 +46,9 @@ pub struct Entry {
     /// Whether the machines stay after the command that created them: `undo` leaves them alone until their deadline.
     #[serde(default)]
     pub kept: bool,
+    /// The process that last held the claim.
+    #[serde(default)]
+    pub process: u32,
     /// How far they are, for the verbs: `converge` and `verify` note what they did.
     #[serde(default)]
     pub stage: Stage,
@@ -222,8 +227,11 @@ impl Journal {
             }
         }
         // Who had the lock may have changed or removed it.
-        let Some(entry) = self.read(id)? else { return Ok(None) };
-        Ok(Some(Held { folder: self.folder.clone(), dir: TrustedDir::open(&self.folder)?, lock, entry }))
+        let Some(mut entry) = self.read(id)? else { return Ok(None) };
+        entry.process = std::process::id();
+        let held = Held { folder: self.folder.clone(), dir: TrustedDir::open(&self.folder)?, lock, entry };
+        held.write()?;
+        Ok(Some(held))
     }
 
     /// The private key that logs in to a claim's machines.
@@ -236,6 +244,12 @@ impl Journal {
     #[must_use]
     pub fn ssh_config(&self, id: &str) -> PathBuf {
         self.folder.join(format!("{id}.ssh"))
+    }
+
+    /// The file that ssh reads in a run whose first claim this is: the machines of all its claims, and the user's own.
+    #[must_use]
+    pub fn run_config(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.run"))
     }
 
     /// The host keys of a claim's machines.
@@ -309,6 +323,7 @@ impl Held {
             format!("{id}.key.pub"),
             format!("{id}.ssh"),
             format!("{id}.hosts"),
+            format!("{id}.run"),
             lock_name(id),
         ] {
             let path = self.folder.join(name);
@@ -331,6 +346,12 @@ impl Held {
 }
 
 impl Entry {
+    /// Whether the process that held the claim is gone. Another process may have its number by now, which then looks alive.
+    #[must_use]
+    pub fn is_abandoned(&self) -> bool {
+        self.process != std::process::id() && !Path::new("/proc").join(self.process.to_string()).exists()
+    }
+
     /// A claim that has nothing yet.
     #[must_use]
     pub fn new(
@@ -347,10 +368,12 @@ impl Entry {
             experiment: experiment.to_owned(),
             driver: driver.to_owned(),
             machines,
+            targets: Vec::new(),
             begun,
             created: Vec::new(),
             resources: Vec::new(),
             kept: false,
+            process: std::process::id(),
             stage: Stage::Begun,
         }
     }
@@ -432,7 +455,7 @@ mod tests {
         let journal = Journal::of(dir.path());
         drop(journal.begin(entry("bb")).unwrap());
         let path = dir.path().join("created/bb.json");
-        let old = r#"{"format":{"major":1,"minor":0},"claim":{"id":"bb","run":"r","deadline":9},"experiment":"e","driver":"d","settings":{},"machines":[],"begun":5}"#;
+        let old = r#"{"format":{"major":1,"minor":0},"claim":{"id":"bb","run":"r","deadline":9},"experiment":"e","driver":"d","settings":{},"machines":[],"targets":[],"begun":5}"#;
         std::fs::write(&path, old).unwrap();
         assert_eq!(journal.entries().unwrap()[0].begun, 5);
         std::fs::write(&path, old.replace(r#""major":1"#, r#""major":9"#)).unwrap();

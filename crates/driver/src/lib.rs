@@ -3,14 +3,17 @@
 
 mod call;
 pub mod conformance;
+pub mod ec2;
 pub mod gce;
 pub mod journal;
+mod name;
 mod program;
 pub mod protocol;
 pub mod serve;
 pub mod settings;
 
 pub use call::{CallError, Heard, How, call, converse};
+pub use name::plain as plain_name;
 pub use program::{PREFIX, Places, Program, ProgramError, own};
 
 /// The JSON Schema of a request.

@@ -72,6 +72,7 @@ fn node(plan: &Plan, name: &str, options: &Options) -> Result<(NodeAt, Option<Gu
             remote = true;
             (over(&ssh(destination, options), needs_root(plan, name))?, None, Vec::new())
         }
+        Some(TargetKind::Created { .. }) => return Err(FleetError::NotCreated(name.to_owned())),
         Some(TargetKind::Guest { lab, disks }) => {
             let guest = Guest::enter(lab, disks, options)?;
             let hosted = disks.iter().map(|disk| guest.hosted(disk)).collect();

@@ -12,6 +12,8 @@ pub enum Tool {
     AnsiblePlaybook,
     /// Lists the mirrors of Debian packages.
     AptGet,
+    /// Calls the services of Amazon, or of those that are compatible.
+    Aws,
     /// Low-level probe for signatures on block devices.
     Blkid,
     /// btrfs administration.
@@ -116,6 +118,7 @@ impl Tool {
         Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,
+        Self::Aws,
         Self::Blkid,
         Self::Bonnie,
         Self::Btrfs,
@@ -172,6 +175,7 @@ impl Tool {
             Self::AnsibleInventory => "ansible-inventory",
             Self::AnsiblePlaybook => "ansible-playbook",
             Self::AptGet => "apt-get",
+            Self::Aws => "aws",
             Self::Blkid => "blkid",
             Self::Btrfs => "btrfs",
             Self::Cryptsetup => "cryptsetup",
@@ -229,6 +233,7 @@ impl Tool {
         match self {
             Self::AnsibleInventory | Self::AnsiblePlaybook => "ansible-core",
             Self::AptGet => "apt",
+            Self::Aws => "awscli",
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
             Self::Cryptsetup => "cryptsetup-bin",
@@ -269,12 +274,13 @@ impl Tool {
         }
     }
 
-    /// Whether only the lab, a queue or connections between machines use it: its version doesn't affect a measurement.
+    /// Whether only the lab, a queue, a driver or connections between machines use it: its version doesn't affect a measurement.
     #[must_use]
     pub fn is_of_the_lab(self) -> bool {
         matches!(
             self,
             Self::AptGet
+                | Self::Aws
                 | Self::Curl
                 | Self::Fusermount
                 | Self::Gcloud

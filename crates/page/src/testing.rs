@@ -189,7 +189,7 @@ fn cell(at: u32, name: &str, records: &[TrialRecord]) -> CellView {
         options: BTreeMap::new(),
         layers: Vec::new(),
         engines: BTreeSet::from(["native-0.1.0".to_owned()]),
-        trials: TrialCount { done: ROUNDS, failed: u32::from(at == 0), planned: ROUNDS + 1 },
+        trials: TrialCount { done: ROUNDS, failed: u32::from(at == 0), cut_off: 0, planned: ROUNDS + 1 },
         void: false,
         rounds: (0..ROUNDS).collect(),
         paired_rounds: Vec::new(),

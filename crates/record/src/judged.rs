@@ -31,7 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// * 1.0: first.
 /// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases`, `too_fast` and `paired_rounds` of a cell; metrics of copies, of Bonnie++, of syncs
 ///   and durable writes; `tags`; `provision` of the environment; `emulated`; `fronts`, `list` of `prices`; `choice`; `rounds` of a finding;
-///   the reason `requested` and the claim `skipped`.
+///   the reason `requested` and the claims `skipped` and `trials_cut_off`; `cut_off` of a cell's trials.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -401,10 +401,18 @@ pub struct Asked {
 pub struct TrialCount {
     /// Measured trials.
     pub done: u32,
-    /// Failed trials.
+    /// Failed trials. Among them are those that were cut off, e.g. by the loss of their machine, until a resumed run has made them again.
     pub failed: u32,
+    /// Trials that were cut off and have been made again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_off: u32,
     /// Planned trials; in a run that stops when its goal is reached, the trials that ran.
     pub planned: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// One metric of one cell. It always has its interval and its number of trials.

@@ -48,6 +48,10 @@ pub struct TrialRecord {
     /// Whether it failed because the guard refused a disk or directory. Such a failure is not the stack's fault.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
+    /// Whether it failed because it was cut off: its machine or the connection was lost, a disk was full, or its load program was killed
+    /// or hung. A resumed run makes such a trial again, and keeps both.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
     /// Duration of each step.
     pub steps: Vec<StepTime>,
     /// The arguments of mkfs, mount and other programs that built the stack, in order.
@@ -120,6 +124,7 @@ impl TrialRecord {
             drawn: Vec::new(),
             outcome,
             refused: false,
+            cut_off: false,
             steps: Vec::new(),
             built: Vec::new(),
             settings: Vec::new(),

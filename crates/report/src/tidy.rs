@@ -14,15 +14,17 @@ use record::trial::{Outcome, Part, Series, TrialRecord, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TRIAL: [(&str, Kind); 8] = [
+const TRIAL: [(&str, Kind); 10] = [
     ("round", Kind::Integer),
     ("started_unix_ms", Kind::Integer),
     ("failed", Kind::Flag),
+    ("cut_off", Kind::Flag),
     ("imported_from", Kind::Text),
     ("metric", Kind::Text),
     ("value", Kind::Number),
     ("unit", Kind::Text),
     ("machine", Kind::Text),
+    ("volumes", Kind::Text),
 ];
 const SERIES: [(&str, Kind); 13] = [
     ("round", Kind::Integer),
@@ -142,9 +144,16 @@ impl<'p> Tidy<'p> {
         let Some(mut head) = self.head(trial) else { return Vec::new() };
         head.push(Field::Integer(trial.started_unix_ms));
         head.push(Field::Flag(matches!(trial.outcome, Outcome::Failed(_))));
+        head.push(Field::Flag(trial.cut_off));
         head.push(Field::text(trial.imported.as_ref().map_or("", |from| &from.file)));
         let row = |name: &str, value: Option<f64>, unit: &str| {
-            let own = [Field::text(name), Field::Number(value), Field::text(unit), Field::text(machine)];
+            let own = [
+                Field::text(name),
+                Field::Number(value),
+                Field::text(unit),
+                Field::text(machine),
+                Field::text(&trial.drawn.join(" ")),
+            ];
             head.iter().cloned().chain(own).collect()
         };
         if metrics.is_empty() {
@@ -389,6 +398,7 @@ mod tests {
     fn trial() -> TrialRecord {
         let id = TrialId { cell: CellId("c1".to_owned()), round: 0 };
         let mut trial = TrialRecord::new(id, 1, 77, Outcome::Measured);
+        trial.drawn = vec!["vol[2]".to_owned(), "vol[0]".to_owned()];
         let window = Window { start_ns: 5_000_000_000, end_ns: 7_000_000_000 };
         let mut engine = EngineOutput::new("fio-3.33".to_owned(), window);
         engine.read = Some(Totals { ios: 30, iops: 15.0, bytes_per_second: 61440.0, ..Totals::default() });
@@ -431,12 +441,15 @@ mod tests {
         let tidy = Tidy::new(&run, &plan);
         assert_eq!(
             csv_header(&tidy.trial_columns()),
-            "run,experiment,cell,target,stack,workload,level_iodepth,round,started_unix_ms,failed,imported_from,metric,value,unit,machine\r\n"
+            "run,experiment,cell,target,stack,workload,level_iodepth,round,started_unix_ms,failed,cut_off,imported_from,metric,value,unit,machine,volumes
+"
         );
         let text = csv_rows(&tidy.trial(&trial()));
-        let first = "r,x,c1,local,\"ext4, \"\"fast\"\"\\x1b\",=randread,4,0,77,0,,";
+        let first = "r,x,c1,local,\"ext4, \"\"fast\"\"\\x1b\",=randread,4,0,77,0,0,,";
         assert!(text.lines().all(|line| line.starts_with(first)), "{text}");
-        for end in ["iops,15,1/s,", "read_bw,61440,B/s,", "twice,30,,"] {
+        for end in
+            ["iops,15,1/s,,vol[2] vol[0]", "read_bw,61440,B/s,,vol[2] vol[0]", "twice,30,,,vol[2] vol[0]"]
+        {
             assert!(text.contains(&format!(",{end}\r\n")), "{end} in {text}");
         }
         assert!(!text.contains("write_"), "what wasn't measured has no row: {text}");
@@ -448,7 +461,10 @@ mod tests {
         let imported = Some(Imported { file: "a.json".to_owned(), format: "fio JSON".to_owned() });
         let failed =
             TrialRecord { outcome: Outcome::Failed("no".to_owned()), engine: None, imported, ..trial() };
-        assert!(csv_rows(&Tidy::new(&run, &plan).trial(&failed)).ends_with(",4,0,77,1,a.json,,,,\r\n"));
+        assert!(csv_rows(&Tidy::new(&run, &plan).trial(&failed)).ends_with(
+            ",4,0,77,1,0,a.json,,,,,vol[2] vol[0]
+"
+        ));
         let other = TrialRecord { id: TrialId { cell: CellId("other".to_owned()), round: 0 }, ..trial() };
         assert!(Tidy::new(&run, &plan).trial(&other).is_empty(), "a cell that isn't planned has no names");
     }

@@ -66,7 +66,7 @@ impl AgentLink {
                 &self.target,
                 RunError::Protocol { theirs: protocol.to_string(), ours: PROTOCOL.to_string() },
             )),
-            other => Err(out_of_turn(&other)),
+            other => Err(on(&self.target, out_of_turn(&other))),
         }
     }
 

@@ -61,6 +61,22 @@ pub fn execute(
     Ok(stopped)
 }
 
+/// Runs the provisioning steps of `plan` on its machines, and nothing else.
+///
+/// # Errors
+/// A node is lost, a step fails, or the sink fails.
+pub fn provision(plan: &Plan, how: &How, cancel: &AtomicBool, sink: &mut Sink<'_>) -> Result<(), RunError> {
+    let mut lines: Vec<AgentLink> = how.nodes.iter().map(AgentLink::to).collect::<Result<_, _>>()?;
+    let machines = hello(&mut lines, cancel, sink)?;
+    let found = Found::of(plan, how, &machines)?;
+    let stop = AtomicBool::new(cancel.load(Ordering::Relaxed));
+    let shared = Shared { plan, how, names: &found.names, begun: Instant::now(), stop: &stop };
+    std::thread::scope(|scope| {
+        let mut session = Session::begin(scope, &shared, &found.lanes, lines, machines, cancel, &mut *sink);
+        session.provision().map(drop)
+    })
+}
+
 /// Greets all nodes at the same time, and returns their machines in the order of `lines`.
 fn hello(
     lines: &mut [AgentLink],

@@ -98,25 +98,31 @@ pub(crate) fn trial(
         Reply::Trial { cancelled: true, .. } if is_asked(cancel) => return Ok(None),
         Reply::Trial { cancelled: true, .. } => return Err(stopped_there(&server.target)),
         Reply::Trial { record, .. } => return Ok(Some(*record)),
-        other => return Err(out_of_turn(&other)),
+        other => return Err(on(&server.target, out_of_turn(&other))),
     };
     let from = Some(route.to(directory));
     let asked = Request::Trial(Box::new(TrialRequest { from, ..request }));
     let loaded = relay(server, client, &asked, cancel, sink);
     let withdrawn = server.ask(&Request::Withdraw, cancel, sink);
-    let (record, cancelled) = match loaded? {
-        Reply::Trial { record, cancelled } => (record, cancelled),
-        other => return Err(out_of_turn(&other)),
+    let (loaded, withdrawn) = match (loaded, withdrawn) {
+        (Ok(loaded), Ok(withdrawn)) => (loaded, withdrawn),
+        (Err(first), Err(second)) => return Err(first.and(second)),
+        (Err(error), _) | (_, Err(error)) => return Err(error),
     };
-    match withdrawn? {
+    let (record, cancelled) = match loaded {
+        Reply::Trial { record, cancelled } => (record, cancelled),
+        other => return Err(on(&client.target, out_of_turn(&other))),
+    };
+    match withdrawn {
         Reply::Trial { .. } if cancelled && is_asked(cancel) => Ok(None),
         Reply::Trial { .. } if cancelled => Err(stopped_there(&client.target)),
         Reply::Trial { record: served, .. } => Ok(Some(joined(*record, *served))),
-        other => Err(out_of_turn(&other)),
+        other => Err(on(&server.target, out_of_turn(&other))),
     }
 }
 
-/// Runs the client's trial and forwards its requests to the server. If the server is lost, the client's trial is cancelled.
+/// Runs the client's trial and forwards its requests to the server. If the server is lost, the client's trial ends; the client itself goes
+/// on with other trials.
 fn relay(
     server: &mut AgentLink,
     client: &mut AgentLink,
@@ -125,11 +131,16 @@ fn relay(
     sink: &mut Sink<'_>,
 ) -> Result<Reply, RunError> {
     let mut lost: Option<RunError> = None;
+    let mut is_abandoned = false;
     let of = client.target.clone();
     let at = |error| on(&of, error);
     client.link.send(request).map_err(|e| at(e.into()))?;
     let reply = loop {
-        client.tell_if(cancel.load(Ordering::Relaxed) || lost.is_some()).map_err(|e| at(e.into()))?;
+        client.tell_if(cancel.load(Ordering::Relaxed)).map_err(|e| at(e.into()))?;
+        if lost.is_some() && !is_abandoned {
+            is_abandoned = true;
+            client.link.send(&Request::Abandon).map_err(|e| at(e.into()))?;
+        }
         match client.link.wait(Duration::from_millis(50)).map_err(|e| at(e.into()))? {
             Heard::Silence if lost.is_none() => {
                 lost = server.link.broken().map(|error| on(&server.target, error.into()));
@@ -166,7 +177,7 @@ pub(crate) fn turned(
 ) -> Result<u64, RunError> {
     match server.ask(&Request::Turn { turn }, cancel, sink)? {
         Reply::Turned { monotonic_ns } => Ok(monotonic_ns),
-        other => Err(out_of_turn(&other)),
+        other => Err(on(&server.target, out_of_turn(&other))),
     }
 }
 

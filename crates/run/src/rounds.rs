@@ -35,8 +35,15 @@ pub(crate) enum Ended {
     Done(Box<TrialRecord>),
     /// The user stopped it.
     Stopped(TrialId),
-    /// Its machines are lost; others are left.
-    Lost { trial: TrialId, targets: Vec<String> },
+    /// It was cut off, since machines are lost.
+    Lost {
+        /// What is known of the trial.
+        record: Box<TrialRecord>,
+        /// The lost machines.
+        targets: Vec<String>,
+        /// Why the run can't go on, if no machine is left.
+        ends: Option<RunError>,
+    },
 }
 
 /// Why the rounds ended, and the number of trials that lost machines did not make.
@@ -96,9 +103,14 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
                     ledger.give_up(&trial);
                     is_stopped = true;
                 }
-                Ended::Lost { trial, targets } => {
-                    ledger.give_up(&trial);
+                Ended::Lost { mut record, targets, ends } => {
+                    record.tried = levels.remove(&record.id.cell);
+                    ledger.give_up(&record.id);
                     targets.iter().for_each(|target| ledger.lose(target));
+                    hands.tell(Event::TrialFinished { record })?;
+                    if let Some(error) = ends {
+                        return Err(error);
+                    }
                 }
             },
         }

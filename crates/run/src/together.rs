@@ -14,21 +14,23 @@ mod seat;
 
 use crate::agent_link::AgentLink;
 use crate::error::{RunError, Sink};
+use crate::made::Made;
 use crate::nfs_remote::Route;
 use crate::protocol::{Request, Together, TrialRequest};
 use exporter::{Exported, Exporter};
 use rates::Rates;
 use record::clock::ClockOffset;
 use record::plan::Plan;
-use record::trial::TrialRecord;
+use record::printable::chain;
+use record::trial::Outcome;
 use record::volume::VolumeKind;
 use seat::{Seat, State};
 use stack::Shared;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The least time between the agreement on the start and the start itself.
-const LEAD: Duration = Duration::from_millis(200);
+/// The least time between the agreement on the start and the start itself. An engine whose program is slow to start starts it meanwhile.
+const LEAD: Duration = Duration::from_millis(500);
 /// How long one machine is listened to before the next.
 const TURN: Duration = Duration::from_millis(10);
 
@@ -44,7 +46,7 @@ pub(crate) fn shared(plan: &Plan, target: &str) -> Shared {
     Shared { target: target.to_owned(), volumes: directories.map(|volume| volume.name.clone()).collect() }
 }
 
-/// Performs one trial; `None` when the user stopped it. A machine that fails, or is lost, makes a failed trial that names it.
+/// Performs one trial. A machine that fails, or is lost, makes a failed trial that names it.
 ///
 /// # Errors
 /// When the plan's machine has no connection at all, a machine can't undo what it built, or the event sink fails.
@@ -54,14 +56,14 @@ pub(crate) fn trial(
     request: &TrialRequest,
     cancel: &AtomicBool,
     sink: &mut Sink<'_>,
-) -> Result<Option<TrialRecord>, RunError> {
+) -> Result<Made, RunError> {
     let (mut seats, server) = seated(lines, request)?;
     let exporter = match server.map(|line| Exporter::begin(line, routes, request, cancel, sink)) {
         None => None,
         Some(begun) => match begun? {
             Exported::Up(exporter) => Some(exporter),
-            Exported::Failed(record) => return Ok(Some(*record)),
-            Exported::Stopped => return Ok(None),
+            Exported::Failed(record) => return Ok(Made { record: Some(*record), lost: None }),
+            Exported::Stopped => return Ok(Made { record: None, lost: None }),
         },
     };
     for (place, seat) in seats.iter_mut().enumerate() {
@@ -81,12 +83,29 @@ pub(crate) fn trial(
     }
     crew.end()?;
     let Crew { seats, exporter, sink, .. } = crew;
-    let served = exporter.map(|exporter| exporter.end(cancel, sink)).transpose()?;
+    let (served, mut lost) = match exporter.map(|exporter| exporter.end(cancel, sink)).transpose() {
+        Ok(served) => (served, None),
+        Err(error) if error.is_an_answer() || matches!(error, RunError::Sink(_)) => return Err(error),
+        Err(error) => (None, Some(error)),
+    };
+    let without_server = lost.as_ref().map(|error| chain(error));
     if cancel.load(Ordering::Relaxed) {
-        return Ok(None);
+        return Ok(Made { record: None, lost });
     }
-    let parts = seats.into_iter().map(|seat| seat.part(request)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Some(joined::joined(request, parts, served)))
+    let mut parts = Vec::new();
+    for seat in seats {
+        let (part, is_abandoned, gone) = seat.part(request)?;
+        lost = match (lost, gone) {
+            (Some(first), Some(second)) => Some(first.and(second)),
+            (first, second) => first.or(second),
+        };
+        parts.push((part, is_abandoned));
+    }
+    let mut record = joined::joined(request, parts, served);
+    if let Some(why) = without_server {
+        record.outcome = Outcome::Failed(why);
+    }
+    Ok(Made { record: Some(record), lost })
 }
 
 /// The connections to the machines of the cell, in its order, and the one to the machine that exports what they mount.

@@ -100,6 +100,7 @@ pub(crate) fn room(stack: &Stack) -> Option<u64> {
             VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => {
                 sizes.push(size_bytes)
             }
+            VolumeKind::Created { size_bytes, .. } => sizes.push(size_bytes?),
             VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => return None,
         }
     }

@@ -272,7 +272,7 @@ fn provide_seconds(volume: &Volume) -> f64 {
             VolumeKind::Guest { size_bytes, limits, .. } | VolumeKind::Emulate { size_bytes, limits } => {
                 float(*size_bytes) / LAYOUT_RATE + verified(limits)
             }
-            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => 0.0,
+            VolumeKind::Disk { .. } | VolumeKind::Created { .. } | VolumeKind::Directory { .. } => 0.0,
         }
 }
 

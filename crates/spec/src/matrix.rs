@@ -118,9 +118,13 @@ pub(crate) fn read(
     problems: &mut Problems<'_>,
 ) -> Matrix {
     let Machines { targets, prices: machines } = target::read(fields.get("targets"), prices, scope, problems);
-    let volumes =
-        fields.get("volumes").map(|node| volume::read(node, &targets, prices, base_dir, scope, problems));
-    let volumes = volumes.unwrap_or_default();
+    let volumes = volume::read(fields.get("volumes"), &targets, prices, base_dir, scope, problems);
+    if volumes.is_empty() && fields.get("volumes").is_none() {
+        let span = fields.key("experiment").map(|key| key.span).unwrap_or_default();
+        problems.add_missing(span, "an experiment needs `volumes`").help(
+            "volumes: where data may live; volumes that a driver creates stand in the target: `targets: { m: { driver: NAME, volumes: { ... } } }`",
+        );
+    }
     let stacks: Vec<Template<'_>> = entries(fields.get("stacks"), "a map: NAME: { layers: [...] }", problems)
         .iter()
         .filter_map(|one| Template::read(one, "stack", &STACK, scope, problems))
@@ -316,10 +320,10 @@ fn places(
     targets: &[Target],
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Vec<String>>> {
-    let only: BTreeMap<&str, &str> = volumes
+    let only: BTreeMap<&str, &[String]> = volumes
         .iter()
-        .filter_map(|entry| Some((entry, entry.target.as_deref()?)))
-        .flat_map(|(entry, target)| entry.volumes.iter().map(move |one| (one.name.as_str(), target)))
+        .filter(|entry| !entry.targets.is_empty())
+        .flat_map(|entry| entry.volumes.iter().map(move |one| (one.name.as_str(), entry.targets.as_slice())))
         .collect();
     let everywhere: Vec<String> = match targets {
         [] => vec![LOCAL.to_owned()],
@@ -327,19 +331,19 @@ fn places(
     };
     let mut places = Vec::new();
     for stack in stacks {
-        let bound: BTreeSet<&str> =
+        let bound: Vec<&[String]> =
             stack.thing.all_volumes().filter_map(|volume| only.get(volume.name.as_str()).copied()).collect();
-        let bound: Vec<&str> = bound.into_iter().collect();
-        match bound.as_slice() {
-            [] => places.push(everywhere.clone()),
-            [one] => places.push(vec![(*one).to_owned()]),
-            several => {
-                let message =
-                    format!("stack `{}` stands on volumes of {}", stack.thing.name, several.join(" and "));
-                problems.add(stack.spans.name, message).expected("volumes of one target");
-                return None;
-            }
+        let on = |target: &&String| bound.iter().all(|targets| targets.contains(target));
+        let place: Vec<String> = everywhere.iter().filter(on).cloned().collect();
+        if place.is_empty() {
+            let several: BTreeSet<&str> =
+                bound.iter().flat_map(|one| one.iter().map(String::as_str)).collect();
+            let several = several.into_iter().collect::<Vec<_>>().join(" and ");
+            let message = format!("stack `{}` stands on volumes of {several}", stack.thing.name);
+            problems.add(stack.spans.name, message).expected("volumes of one target");
+            return None;
         }
+        places.push(place);
     }
     Some(places)
 }

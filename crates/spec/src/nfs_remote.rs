@@ -80,6 +80,6 @@ pub(crate) const UNREACHED: &str = "a lab guest is reached from this machine and
 /// Whether a client can reach a server. A lab guest has no way to another machine.
 pub(crate) fn reach(server: &Target, client: &Target) -> bool {
     let guest = |target: &Target| matches!(target.kind, TargetKind::Guest { .. });
-    let ssh = |target: &Target| matches!(target.kind, TargetKind::Ssh { .. });
+    let ssh = |target: &Target| matches!(target.kind, TargetKind::Ssh { .. } | TargetKind::Created { .. });
     !((guest(server) && ssh(client)) || (ssh(server) && guest(client)))
 }

@@ -1,5 +1,6 @@
 //! Volumes as declared, resolved to single volumes.
 
+use crate::created;
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
 use crate::limits::MAX_VOLUMES;
@@ -27,42 +28,49 @@ pub(crate) struct Entry {
     pub(crate) volumes: Vec<Volume>,
     /// Price per hour of each volume, in their order; empty where they have none.
     pub(crate) prices: Vec<Number>,
-    /// The only machine that has them; `None`: every machine has its own.
-    pub(crate) target: Option<String>,
+    /// The only machines that have them, each its own; empty: every machine has its own.
+    pub(crate) targets: Vec<String>,
     /// Whether their order is drawn anew in each round.
     pub(crate) is_shuffled: bool,
 }
 
 /// Reads `volumes`.
 pub(crate) fn read(
-    node: &Node,
+    node: Option<&Node>,
     targets: &[Target],
     prices: Option<&PriceList>,
     base_dir: &Path,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Entry> {
+    let mut found = created::entries(targets, node.map(|node| node.span).unwrap_or_default(), problems);
+    let Some(node) = node else { return found };
     let Some(entries) = named(node, "a map: NAME: { emulate | directory | disks }", problems) else {
-        return Vec::new();
+        return found;
     };
     if entries.is_empty() {
         problems
             .add(node.span, "there are no volumes")
             .expected("at least one, e.g. `vol: { emulate: { size: 1g } }`");
     }
-    let mut found = Vec::new();
-    let mut total = 0_usize;
+    let mut total: usize = found.iter().map(|entry| entry.volumes.len()).sum();
     let mut disks = Disks { targets, prices, seen: BTreeMap::new() };
     for (key, node) in entries {
         if problems.full() {
             break;
+        }
+        if found.iter().any(|entry| entry.name == key.text) {
+            problems
+                .add(key.span, format!("`{}` is a volume of a created target already", key.text))
+                .help("name one of them otherwise");
+            continue;
         }
         // A wrong volume keeps its name, so that stacks on it are not reported as wrong too.
         let wrong = Entry {
             name: key.text.clone(),
             volumes: Vec::new(),
             prices: Vec::new(),
-            target: None,
+            targets: Vec::new(),
             is_shuffled: false,
         };
         let entry = entry(key, node, base_dir, &mut disks, scope, problems).unwrap_or(wrong);
@@ -122,7 +130,7 @@ fn entry(
         .map(|(node, price)| price::of_volumes(&price, &volumes, node, disks.prices, problems))
         .unwrap_or_default();
     let is_shuffled = shuffled(&fields, &name, &volumes, scope, problems)?;
-    Some(Entry { name, volumes, prices, target, is_shuffled })
+    Some(Entry { name, volumes, prices, targets: target.into_iter().collect(), is_shuffled })
 }
 
 /// Reads whether the order of the volumes is drawn in each round. They must be alike, since every place gets every one of them.

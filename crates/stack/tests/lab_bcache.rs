@@ -192,7 +192,8 @@ fn lab_bcache_what_is_registered_again_goes_again() {
                 let mut again = 0;
                 while again < TIMES && !done.load(Ordering::Relaxed) {
                     if !cache.exists() {
-                        let register = std::fs::write("/sys/fs/bcache/register_quiet", node.to_str().unwrap());
+                        let register =
+                            std::fs::write("/sys/fs/bcache/register_quiet", node.to_str().unwrap());
                         again += usize::from(register.is_ok() && cache.exists());
                     }
                     std::hint::spin_loop();

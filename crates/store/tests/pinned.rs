@@ -155,8 +155,15 @@ fn make_the_file_of_this_format() {
     store.create_run(&run, &plan_with_all_of_1_2(), &environment("6.1")).unwrap();
     store.append_trial(&run, &with_all_of_1_4()).unwrap();
     store.append_trial(&run, &failed()).unwrap();
+    store.append_trial(&run, &cut_off()).unwrap();
     store.finish_run(&run, &Stopped::RoundsDone { rounds: 1 }).unwrap();
     store.tag(&run, "nightly-42", false).unwrap();
+}
+
+/// A trial of records of 1.5 that is not made again yet.
+fn cut_off() -> TrialRecord {
+    let outcome = Outcome::Failed("target b: the connection to the agent process is lost".to_owned());
+    TrialRecord { cut_off: true, outcome, engine: None, ..trial(0, 1) }
 }
 
 /// Opens a copy of a pinned file, reads all of it, and continues the run.
@@ -211,4 +218,19 @@ fn a_file_of_1_2_has_tags_and_those_of_older_formats_can_get_some() {
         assert_eq!(store.find("sample@base").unwrap(), run);
         assert_eq!(store.find("sample@last").unwrap(), run);
     }
+}
+
+#[test]
+fn a_file_of_1_3_has_a_trial_that_was_cut_off_and_takes_the_one_made_in_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("copy.db");
+    fs::copy(pinned("1.3-record-1.5"), &path).unwrap();
+    let store = Store::open(&path).unwrap();
+    let run = store.find("2026").unwrap();
+    let format = FormatVersion { major: 1, minor: 5 };
+    let all = [with_all_of_1_4(), failed(), cut_off()].map(|trial| written(format, trial));
+    assert_eq!(store.load(&run).unwrap().trials, all);
+    assert_eq!(store.done(&run).unwrap().len(), 2);
+    store.append_trial(&run, &trial(0, 1)).unwrap();
+    assert_eq!((store.done(&run).unwrap().len(), store.load(&run).unwrap().trials.len()), (3, 4));
 }

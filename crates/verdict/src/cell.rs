@@ -92,6 +92,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         trials: TrialCount {
             done: number(measured.len()),
             failed: number(failed.len()),
+            cut_off: 0,
             // With `measure: until`, and in a search, the planned number is the number that was needed; of imported trials none was planned.
             planned: if plan.measure.until.is_some() || search.is_some() || is_imported(input) {
                 number(trials.len())

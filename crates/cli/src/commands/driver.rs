@@ -4,9 +4,9 @@ mod check;
 mod list;
 
 use crate::args::DriverVerb;
+use crate::commands::hosts::options;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
-use driver::gce::Gce;
 use driver::protocol::Blame;
 use driver::serve::{Driver, serve};
 use driver::{CallError, Places, ProgramError};
@@ -18,7 +18,12 @@ use std::io;
 type Make = fn(&Settings) -> Box<dyn Driver>;
 
 /// The built-in drivers by name.
-const BUILT_IN: &[(&str, Make)] = &[("gce", |_| Box::new(Gce::default()))];
+const BUILT_IN: &[(&str, Make)] = &[
+    ("ec2", |_| Box::new(driver::ec2::Ec2::default())),
+    ("gce", |_| Box::new(driver::gce::Gce::default())),
+    ("lab", |settings| Box::new(fleet::drivers::LabDriver::new(settings.state.value.clone()))),
+    ("libvirt", |settings| Box::new(fleet::drivers::Libvirt::new(options(settings)))),
+];
 
 pub(crate) fn driver(verb: &DriverVerb, settings: &Settings) -> Result<Exit, Failure> {
     match verb {

@@ -6,8 +6,8 @@ pub(super) mod here;
 mod space;
 mod there;
 
-use super::{experiment, under};
-use crate::args::PlanArgs;
+use super::{created, experiment, under};
+use crate::args::{Destroy, PlanArgs};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::{output, page};
@@ -35,7 +35,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure> {
-    let plan = experiment::load(&args.experiment)?;
+    let mut plan = experiment::load(&args.experiment)?;
+    let machines = created::prepare(&mut plan, &args.experiment.file, Destroy::Never, settings)?;
     if args.choose {
         return choose::choose(&plan, args, settings);
     }
@@ -44,7 +45,9 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
         let text = serde_json::to_string_pretty(&document(&plan, &here)).map_err(Failure::ours)?;
         output::json(&text)?;
     } else {
-        page::show(&report::plan(&PlanView { here: in_words(&here), ..view(&plan) }), settings)?;
+        let here =
+            machines.iter().flat_map(|one| created::in_words(&plan, one)).chain(in_words(&here)).collect();
+        page::show(&report::plan(&PlanView { here, ..view(&plan) }), settings)?;
     }
     if args.here && !here.any_asked() {
         let why = "--here: all machines of this plan are lab guests, which only a run starts";
@@ -183,6 +186,7 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
             None | Some(TargetKind::Local) => format!("{target} (this machine): "),
             Some(TargetKind::Ssh { destination }) => format!("{target} (by ssh {destination}): "),
             Some(TargetKind::Guest { lab, .. }) => format!("{target} (lab guest {lab}): "),
+            Some(TargetKind::Created { driver, .. }) => format!("{target} (created by driver {driver}): "),
         };
         let mut sentences = volumes(&volumes_of(plan, target), &plan.prices);
         if let Some(TargetKind::Guest { .. }) = kind {
@@ -300,6 +304,10 @@ fn describe(kind: &VolumeKind) -> String {
             let changes: String = changes.iter().map(change).collect();
             format!("emulated disk {id}, {}, {}{burst}{changes}", Bytes(*size_bytes), describe_limits(limits))
         }
+        VolumeKind::Created { size_bytes: Some(bytes), .. } => {
+            format!("created for the run, {}", Bytes(*bytes))
+        }
+        VolumeKind::Created { size_bytes: None, .. } => "comes with the created machine".to_owned(),
         VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
         VolumeKind::Directory { path } => format!("directory {}", path.shown()),
     }

@@ -53,6 +53,8 @@ struct Machines {
     begun: Vec<(String, TrialId)>,
     /// Whether the record before was passed on when a trial began on its machine.
     told: BTreeSet<TrialId>,
+    /// The trials that were cut off.
+    cut_off: BTreeSet<TrialId>,
     /// The machine that is lost in its trial of this round.
     dies: Option<(&'static str, u32)>,
     /// The user stops after so many trials.
@@ -92,14 +94,18 @@ impl Hands for Machines {
         let (at, cell, record) = self.under_way.remove(first);
         self.seconds = self.seconds.max(at);
         if self.dies.is_some_and(|(target, round)| cell.target == target && record.id.round == round) {
-            return Ok(Ended::Lost { trial: record.id, targets: vec![cell.target] });
+            let outcome = Outcome::Failed("it is lost".to_owned());
+            let record =
+                TrialRecord { cut_off: true, ..TrialRecord::new(record.id, record.seed, 0, outcome) };
+            return Ok(Ended::Lost { record: Box::new(record), targets: vec![cell.target], ends: None });
         }
         Ok(Ended::Done(Box::new(record)))
     }
 
     fn tell(&mut self, event: Event) -> Result<(), RunError> {
         if let Event::TrialFinished { record } = &event {
-            self.told.insert(record.id.clone());
+            let of_kind = if record.cut_off { &mut self.cut_off } else { &mut self.told };
+            of_kind.insert(record.id.clone());
         }
         self.events.push(event);
         Ok(())
@@ -206,6 +212,8 @@ fn a_lost_machine_is_missed_and_the_others_go_on() {
     let (machines, ended) = Machines { dies: Some(("b", 1)), ..Machines::new(3) }.run(&plan);
     let told = |target: &str| machines.told.iter().filter(|id| id.cell.0.starts_with(target)).count();
     assert_eq!((told("a"), told("b"), told("c")), (12, 3, 12));
+    let cut_off: Vec<TrialId> = machines.cut_off.iter().cloned().collect();
+    assert_eq!(cut_off, machines.of("b")[3..], "the trial in which it was lost");
     assert_eq!(machines.of("b").len(), 4, "nothing begins on it after its loss");
     assert_eq!((ended.stopped, ended.missing), (Stopped::RoundsDone { rounds: 4 }, Some(9)));
 }

@@ -19,6 +19,7 @@ pub(super) fn joined(
     let started = parts.iter().map(|part| part.record.started_unix_ms).min().unwrap_or(0);
     let mut record = TrialRecord::new(request.id.clone(), request.seed, started, outcome);
     record.refused = parts.iter().any(|part| part.record.refused);
+    record.cut_off = record.outcome != Outcome::Measured && parts.iter().any(|part| part.record.cut_off);
     record.steps = steps(&parts);
     record.trials_before = parts.iter().filter_map(|part| part.record.trials_before).min();
     if let Some(first) = parts.first() {

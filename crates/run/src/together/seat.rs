@@ -1,6 +1,6 @@
 //! One machine of a trial that several load at the same time: what it said last.
 
-use crate::agent_link::{AgentLink, on, out_of_turn, said};
+use crate::agent_link::{AgentLink, on, out_of_turn, said, stopped_there};
 use crate::error::{RunError, Sink};
 use crate::link::Heard;
 use crate::protocol::{Reply, Request, TrialRequest, Turn};
@@ -150,14 +150,17 @@ impl<'l> Seat<'l> {
         }
     }
 
-    /// Its part of the trial, and whether it ended only because another machine had failed.
+    /// Its part of the trial, whether it ended only because another machine had failed, and why the machine is lost, if it is.
     ///
     /// # Errors
     /// When it failed in a way that ends the run.
-    pub(super) fn part(self, request: &TrialRequest) -> Result<(Part, bool), RunError> {
+    pub(super) fn part(self, request: &TrialRequest) -> Result<(Part, bool, Option<RunError>), RunError> {
+        let mut gone = None;
         let record = match self.state {
             // Not by the user, who stops all machines at once.
             State::Done { record, cancelled: true } => {
+                // Such an agent process ends by itself.
+                gone = Some(stopped_there(&self.line.target));
                 let outcome =
                     Outcome::Failed("its agent process was stopped, or lost the controller".to_owned());
                 Box::new(TrialRecord { outcome, ..*record })
@@ -167,7 +170,11 @@ impl<'l> Seat<'l> {
             }
             State::Done { record, .. } => record,
             State::Failed(error) => return Err(error),
-            State::Lost(error) => failed(request, format!("the connection is lost: {}", chain(&error))),
+            State::Lost(error) => {
+                let why = format!("the connection is lost: {}", chain(&error));
+                gone = Some(on(&self.line.target, error));
+                failed(request, why)
+            }
             _ => failed(request, "its trial did not end".to_owned()),
         };
         let (began, ended) = self.load.unzip();
@@ -180,7 +187,7 @@ impl<'l> Seat<'l> {
             ended,
             record,
         };
-        Ok((part, self.abandoned))
+        Ok((part, self.abandoned, gone))
     }
 }
 

@@ -56,7 +56,8 @@ pub(super) fn look(plan: &Plan, settings: &Settings, ask: bool) -> Here {
                 there.insert(name.to_owned(), there::missing(plan, name, destination, settings));
             }
             Some(TargetKind::Ssh { .. }) => unasked.push(name.to_owned()),
-            Some(TargetKind::Guest { .. }) => {}
+            // A run makes these.
+            Some(TargetKind::Guest { .. } | TargetKind::Created { .. }) => {}
         }
     }
     let (looked, state) = (!here.is_empty(), &settings.state.value);

@@ -2,6 +2,7 @@
 
 use crate::agent_link::{AgentLink, NodeAt};
 use crate::error::RunError;
+use crate::made::Made;
 use crate::nfs_remote::{Route, tell_apart};
 use crate::protocol::{Reply, Request, TrialRequest, Turn};
 use crate::testing::cell;
@@ -114,7 +115,7 @@ fn route(client: &str, port: u16) -> Route {
     }
 }
 
-fn tried(dir: &Path, server_does: &str, b_does: &str) -> Result<Option<TrialRecord>, RunError> {
+fn tried(dir: &Path, server_does: &str, b_does: &str) -> Result<Made, RunError> {
     say(dir, "a.json", client(100));
     say(dir, "b.json", client(300));
     say(dir, "nas.json", server());
@@ -140,7 +141,7 @@ fn asked(dir: &Path, target: &str) -> Vec<Request> {
 #[test]
 fn two_clients_load_what_a_third_machine_exports() {
     let dir = tempfile::tempdir().unwrap();
-    let record = tried(dir.path(), SERVER, ENDS).unwrap().unwrap();
+    let record = tried(dir.path(), SERVER, ENDS).unwrap().record.unwrap();
     assert_eq!(record.outcome, Outcome::Measured);
     let read = record.engine.as_ref().unwrap().read.clone().unwrap();
     assert_eq!((read.ios, record.parts.len()), (400, 2));
@@ -177,7 +178,7 @@ fn two_clients_load_what_a_third_machine_exports() {
 #[test]
 fn a_client_that_fails_ends_the_others_and_then_the_export() {
     let dir = tempfile::tempdir().unwrap();
-    let record = tried(dir.path(), SERVER, "cat failed.json").unwrap().unwrap();
+    let record = tried(dir.path(), SERVER, "cat failed.json").unwrap().record.unwrap();
     assert_eq!(record.outcome, Outcome::Failed("machine b: no space left".to_owned()));
     assert!(matches!(asked(dir.path(), "a").last(), Some(Request::Abandon)));
     assert!(matches!(asked(dir.path(), "nas").last(), Some(Request::Withdraw)));
@@ -186,7 +187,10 @@ fn a_client_that_fails_ends_the_others_and_then_the_export() {
 #[test]
 fn a_client_that_is_lost_is_named_and_the_export_ends() {
     let dir = tempfile::tempdir().unwrap();
-    let record = tried(dir.path(), SERVER, "exit 7").unwrap().unwrap();
+    let made = tried(dir.path(), SERVER, "exit 7").unwrap();
+    let all = ["nas", "a", "b"].map(str::to_owned);
+    assert_eq!(made.lost.unwrap().machines_of(&all), ["b"], "the others are there");
+    let record = made.record.unwrap();
     let Outcome::Failed(why) = &record.outcome else { panic!("{:?}", record.outcome) };
     assert!(why.starts_with("machine b: the connection is lost"), "{why}");
     assert!(matches!(asked(dir.path(), "nas").last(), Some(Request::Withdraw)));
@@ -195,8 +199,11 @@ fn a_client_that_is_lost_is_named_and_the_export_ends() {
 #[test]
 fn a_server_that_is_lost_ends_all_clients_and_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    let error = tried(dir.path(), MORTAL, ENDS).unwrap_err();
+    let made = tried(dir.path(), MORTAL, ENDS).unwrap();
+    let error = made.lost.unwrap();
     assert!(matches!(&error, RunError::On { target, .. } if target == "nas"), "{error:?}");
+    let Outcome::Failed(why) = made.record.unwrap().outcome else { panic!("it measured without its server") };
+    assert!(why.contains("nas"), "{why}");
     for target in ["a", "b"] {
         let told = asked(dir.path(), target);
         assert!(told.iter().any(|request| matches!(request, Request::GoOn { done: Err(_) })), "{target}");
