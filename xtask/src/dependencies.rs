@@ -18,6 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("engine", &["record", "spec", "host", "device"]),
     ("run", &["record", "spec", "stats", "host", "observe", "device", "stack", "engine"]),
     ("store", &["record"]),
+    ("share", &["record", "host", "store"]),
     ("lab", &["record", "host"]),
     ("verdict", &["record", "stats"]),
     ("report", &["record", "stats"]),
@@ -28,7 +29,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "record", "spec", "stats", "host", "observe", "device", "stack", "engine", "run", "store", "lab",
-            "driver", "fleet", "verdict", "report", "import", "page",
+            "driver", "fleet", "share", "verdict", "report", "import", "page",
         ],
     ),
     ("testkit", &["record", "host", "device", "stack"]),

@@ -13,6 +13,7 @@ mod lifecycle;
 mod machines;
 mod money;
 mod report;
+mod share;
 
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use driver::{Driver, DriverCheck, DriverVerb};
@@ -34,6 +35,7 @@ pub(crate) use machines::{
 };
 pub(crate) use money::{By, Choose, Cost, Wants};
 pub(crate) use report::Report;
+pub(crate) use share::{Place, Pull, Push};
 
 use crate::formats::Chosen;
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
@@ -200,6 +202,12 @@ Examples:
     /// Store results that fio, Bonnie++ or elbencho measured as a run: show, compare, gate and export work on it
     #[command(after_help = import::IMPORT_HELP)]
     Import(Import),
+    /// Send a run to a registry, where others can pull it: names are replaced by pseudonyms
+    #[command(after_help = share::PUSH_HELP)]
+    Push(Push),
+    /// Fetch a run from a registry: it is judged anew here, and compared like any other
+    #[command(after_help = share::PULL_HELP)]
+    Pull(Pull),
     /// Write a run's result for a program or as a page
     #[command(after_help = "\
 Examples:

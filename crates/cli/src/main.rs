@@ -82,6 +82,8 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Report(report) => commands::report::report(&report, &settings?),
         Verb::List(list) => commands::list::list(&list, &settings?),
         Verb::Import(import) => commands::import::import(&import, &settings?),
+        Verb::Push(push) => commands::push::push(&push, &settings?),
+        Verb::Pull(pull) => commands::pull::pull(&pull, &settings?),
         Verb::Export(export) => commands::export::export(&export, &settings?),
         Verb::Compare(compare) => commands::compare::compare(&compare, &settings?),
         Verb::Gate(gate) => commands::gate::gate(&gate, &settings?),

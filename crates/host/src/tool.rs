@@ -114,7 +114,7 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 50] = [
+    pub const ALL: [Self; 51] = [
         Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,

@@ -10,6 +10,7 @@ mod format;
 mod open;
 mod pack;
 mod read;
+mod receive;
 mod reduced;
 mod tag;
 mod write;
@@ -18,6 +19,7 @@ pub use error::StoreError;
 pub use format::STORE_FORMAT;
 pub use open::Store;
 pub use read::{RunData, RunHead, RunSummary};
+pub use receive::{Origin, Received};
 
 #[cfg(test)]
 #[path = "../tests/support/bulk.rs"]

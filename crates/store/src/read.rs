@@ -331,7 +331,11 @@ impl Store {
         unpacked().map_err(|source| self.damaged(what(), source))
     }
 
-    fn parse<T: DeserializeOwned>(&self, text: &str, what: impl Fn() -> String) -> Result<T, StoreError> {
+    pub(crate) fn parse<T: DeserializeOwned>(
+        &self,
+        text: &str,
+        what: impl Fn() -> String,
+    ) -> Result<T, StoreError> {
         serde_json::from_str(text).map_err(|source| self.damaged(what(), source.into()))
     }
 

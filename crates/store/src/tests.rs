@@ -305,7 +305,7 @@ fn a_newer_major_is_refused_and_a_newer_minor_only_read() {
     for refusal in refusals {
         let said = refusal.unwrap_err().to_string();
         assert!(
-            said.contains("has results format 1.4; this diskproof (1.3) can read it but must not write it"),
+            said.contains("has results format 1.5; this diskproof (1.4) can read it but must not write it"),
             "{said}"
         );
     }
@@ -316,7 +316,7 @@ fn a_newer_major_is_refused_and_a_newer_minor_only_read() {
     let bytes = fs::read(&path).unwrap();
     let said = Store::open(&path).unwrap_err().to_string();
     assert!(
-        said.contains("has results format 2.0, this diskproof reads 1.3: use the diskproof that wrote it"),
+        said.contains("has results format 2.0, this diskproof reads 1.4: use the diskproof that wrote it"),
         "{said}"
     );
     assert_eq!(fs::read(&path).unwrap(), bytes);

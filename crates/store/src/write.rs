@@ -31,7 +31,7 @@ impl Store {
         let planned = u64::from(plan.measure.rounds).saturating_mul(plan.cells.len() as u64);
         let sql = self.sql("begin a run");
         let transaction = self.transaction().map_err(&sql)?;
-        insert_run(&transaction, run, plan, environment, planned, &sql)?;
+        insert_run(&transaction, run, plan, environment, (planned, now_unix_ms()), &sql)?;
         transaction.commit().map_err(sql)
     }
 
@@ -52,7 +52,8 @@ impl Store {
         // A cache that overflows writes and synchronises before the commit does it again.
         self.connection.pragma_update(None, "cache_spill", false).map_err(&sql)?;
         let transaction = self.transaction().map_err(&sql)?;
-        let seq = insert_run(&transaction, run, plan, environment, trials.len() as u64, &sql)?;
+        let counted = (trials.len() as u64, now_unix_ms());
+        let seq = insert_run(&transaction, run, plan, environment, counted, &sql)?;
         packed(run, trials, |trial| insert_trial(&transaction, seq, run, trial?, &sql))?;
         insert_fact(&transaction, seq, run, "stopped", stopped, &sql)?;
         transaction.commit().map_err(sql)
@@ -175,7 +176,7 @@ impl Store {
 }
 
 /// A trial as it is stored: its columns, and in three parts the data for the judge, the samples, and the engine's text.
-struct Packed {
+pub(crate) struct Packed {
     id: TrialId,
     format: FormatVersion,
     started_unix_ms: u64,
@@ -187,7 +188,7 @@ struct Packed {
 }
 
 impl Packed {
-    fn of(run: &RunId, mut trial: TrialRecord) -> Result<Self, StoreError> {
+    pub(crate) fn of(run: &RunId, mut trial: TrialRecord) -> Result<Self, StoreError> {
         let samples = std::mem::take(&mut trial.evidence.samples);
         let raw = trial.engine.as_mut().map(|engine| std::mem::take(&mut engine.raw));
         let parts = || {
@@ -249,20 +250,21 @@ fn packed(
     })
 }
 
-/// Inserts a run with its plan and its machine, and returns its number in the file.
-fn insert_run(
+/// Inserts a run with its plan, its machine, the number of planned trials and its start (UTC, milliseconds since the epoch), and
+/// returns its number in the file.
+pub(crate) fn insert_run(
     transaction: &Transaction<'_>,
     run: &RunId,
     plan: &Plan,
     environment: &Environment,
-    trials_planned: u64,
+    (trials_planned, started_unix_ms): (u64, i64),
     sql: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<i64, StoreError> {
     let what = || format!("the plan of run {run}");
     let plan_bytes = pack::pack(plan).map_err(|source| StoreError::Unstorable { what: what(), source })?;
     let inserted = transaction.execute(
         "INSERT INTO run (id, experiment, started_unix_ms, trials_planned) VALUES (?1, ?2, ?3, ?4)",
-        (&run.0, &plan.experiment, now_unix_ms(), signed(trials_planned)),
+        (&run.0, &plan.experiment, started_unix_ms, signed(trials_planned)),
     );
     if let Err(error) = inserted {
         return Err(if is_duplicate(&error) {
@@ -282,7 +284,7 @@ fn insert_run(
     Ok(seq)
 }
 
-fn insert_trial(
+pub(crate) fn insert_trial(
     transaction: &Transaction<'_>,
     seq: i64,
     run: &RunId,
@@ -323,7 +325,7 @@ fn cut_off_number(
     if is_known { Err(duplicate_of(run, id)) } else { Ok(number + 1) }
 }
 
-fn insert_fact<T: Serialize + DeserializeOwned>(
+pub(crate) fn insert_fact<T: Serialize + DeserializeOwned>(
     transaction: &Transaction<'_>,
     seq: i64,
     run: &RunId,

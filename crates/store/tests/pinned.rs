@@ -207,7 +207,13 @@ fn a_file_of_records_of_1_4_reads_as_it_was_written_and_can_be_gone_on_with() {
 #[test]
 fn a_file_of_1_2_has_tags_and_those_of_older_formats_can_get_some() {
     reads("1.2-record-1.3", FormatVersion { major: 1, minor: 3 }, with_all_of_1_2());
-    for (file, tag) in [("1.2-record-1.3", Some("nightly-42")), ("1.1-record-1.2", None), ("1.0", None)] {
+    for (file, tag) in [
+        ("1.3-record-1.5", Some("nightly-42")),
+        ("1.4-record-1.5", Some("nightly-42")),
+        ("1.2-record-1.3", Some("nightly-42")),
+        ("1.1-record-1.2", None),
+        ("1.0", None),
+    ] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("copy.db");
         fs::copy(pinned(file), &path).unwrap();
@@ -222,9 +228,15 @@ fn a_file_of_1_2_has_tags_and_those_of_older_formats_can_get_some() {
 
 #[test]
 fn a_file_of_1_3_has_a_trial_that_was_cut_off_and_takes_the_one_made_in_its_place() {
+    for file in ["1.3-record-1.5", "1.4-record-1.5"] {
+        takes_a_trial_in_the_place_of_one_that_was_cut_off(file);
+    }
+}
+
+fn takes_a_trial_in_the_place_of_one_that_was_cut_off(file: &str) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("copy.db");
-    fs::copy(pinned("1.3-record-1.5"), &path).unwrap();
+    fs::copy(pinned(file), &path).unwrap();
     let store = Store::open(&path).unwrap();
     let run = store.find("2026").unwrap();
     let format = FormatVersion { major: 1, minor: 5 };

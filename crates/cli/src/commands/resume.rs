@@ -10,9 +10,9 @@ use crate::settings::Settings;
 use record::event::Stopped;
 use record::id::RunId;
 use record::plan::{Measure, Plan, Raised};
-use record::printable::indented;
+use record::printable::{Shown as _, indented};
 use run::Earlier;
-use store::Store;
+use store::{RunSummary, Store};
 
 pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure> {
     let store = super::show::open_existing(settings)?;
@@ -24,6 +24,14 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     if let Stopped::Imported { .. } = head.stopped {
         return Err(Failure::input(format!(
             "run {run} was imported: diskproof didn't run it and can't go on with it; `diskproof run` measures the same job anew"
+        )));
+    }
+    if let Some(origin) = store.origin(&run).map_err(unreadable)? {
+        // Its plan may hold anybody's commands.
+        return Err(Failure::input(format!(
+            "run {run} was pulled from {}: its plan is somebody else's, so diskproof doesn't go on with it; `diskproof run` measures your own \
+             experiment",
+            origin.from.shown()
         )));
     }
     let mut plan = head.plan;
@@ -140,7 +148,11 @@ fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
             false
         }
     };
-    let missing = runs.into_iter().filter(|run| run.trials_done < run.trials_planned && !over(&run.stopped));
+    let is_ours = |run: &RunSummary| store.origin(&run.id).is_ok_and(|origin| origin.is_none());
+    let missing = runs
+        .into_iter()
+        .filter(|run| run.trials_done < run.trials_planned && !over(&run.stopped))
+        .filter(is_ours);
     missing.max_by(|a, b| a.id.cmp(&b.id)).map(|run| run.id).ok_or_else(|| {
         Failure::input("no run is incomplete; `diskproof list` shows all, and `diskproof resume RUN` says what one lacks")
     })

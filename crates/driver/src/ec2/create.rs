@@ -180,6 +180,7 @@ impl Creation<'_, '_> {
             id: id.to_owned(),
             address: address.to_owned(),
             port: (wanted.ssh_port != 22).then_some(wanted.ssh_port),
+            through: None,
             user: wanted.user.clone(),
             host_keys,
             offer: CreatedOffer { price: offer.price, ceiling: offer.ceiling },

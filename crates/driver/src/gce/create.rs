@@ -243,6 +243,7 @@ fn finish(
         id: instance.path(),
         address,
         port,
+        through: None,
         user: machine.user.clone(),
         host_keys,
         offer: CreatedOffer { price: None, ceiling: Rates::default() },

@@ -298,6 +298,7 @@ impl LabDriver {
             id: guest.clone(),
             address: "127.0.0.1".to_owned(),
             port,
+            through: None,
             user: "root".to_owned(),
             host_keys: host_key
                 .stdout

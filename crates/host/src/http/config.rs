@@ -1,6 +1,6 @@
 //! The configuration that curl reads from its standard input.
 
-use super::HttpError;
+use super::error::HttpError;
 use super::request::{Header, Request};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -86,8 +86,9 @@ fn quoted(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::request::Request;
+    use super::super::url::HttpUrl;
     use super::{Given, config};
-    use crate::http::{HttpUrl, Request};
 
     fn of(request: &Request) -> String {
         config(request, &Given::Nothing, None).unwrap()

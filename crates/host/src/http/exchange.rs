@@ -1,7 +1,7 @@
 //! Runs curl for one request.
 
-use super::HttpError;
 use super::config::{Given, config};
+use super::error::HttpError;
 use super::head::{Head, HeadReader};
 use super::request::{Body, Reply, Request, Sink};
 use crate::invocation::Invocation;

@@ -96,6 +96,12 @@ impl Request {
         }
     }
 
+    /// Returns where it goes.
+    #[must_use]
+    pub fn url(&self) -> &HttpUrl {
+        &self.url
+    }
+
     /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {

@@ -1,6 +1,6 @@
 //! URLs of HTTP servers.
 
-use super::HttpError;
+use super::error::HttpError;
 use std::fmt;
 
 /// An absolute `http` or `https` URL, without user name and password.

@@ -1,0 +1,75 @@
+//! `diskproof push` and `diskproof pull`.
+
+use clap::ValueHint;
+use std::path::PathBuf;
+
+/// The end of `diskproof push --help`.
+pub(super) const PUSH_HELP: &str = "\
+Examples:
+  diskproof push latest oci://registry.example/results:nvme-990
+  diskproof push striped@base oci://127.0.0.1:5000/results     the tag is the run's name
+  diskproof push latest oci://registry.example/results:nvme-990 --keep hosts,serials --yes
+
+It sends the plan, the experiment, the machine, all records and the raw output of the engines, but no judgement: whoever pulls the run \
+judges it anew. Names of hosts and users, serial numbers, WWNs, paths below /home and addresses are replaced by pseudonyms, and listed \
+before anything is sent. A broken connection is taken up again; the run becomes visible when all of it has arrived.
+
+Credentials are those of `docker login` or `podman login`. docs/how-to/share.md has more.";
+
+/// The end of `diskproof pull --help`.
+pub(super) const PULL_HELP: &str = "\
+Examples:
+  diskproof pull oci://registry.example/results:nvme-990
+  diskproof pull oci://registry.example/results:nvme-990 --as theirs
+  diskproof compare theirs latest
+
+The run is judged anew by this diskproof. It is stored with all its trials or not at all.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Push {
+    /// The run: its name, the beginning of it, `latest`, EXPERIMENT@last or EXPERIMENT@TAG
+    pub(crate) run: String,
+    /// Where to send it: oci://HOST[:PORT]/REPOSITORY[:TAG]
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) to: String,
+    /// Names to send as they are, with commas between them: hosts, serials, users, homes, addresses, or all
+    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    pub(crate) keep: Vec<String>,
+    /// Send without asking; needed where there is no terminal
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Replace another run that has this tag
+    #[arg(long)]
+    pub(crate) replace: bool,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print what was done as one JSON document, format diskproof.push/1.0 (docs/formats.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Pull {
+    /// Where it is: oci://HOST[:PORT]/REPOSITORY:TAG, or @sha256:DIGEST in place of the tag
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) from: String,
+    /// Store it under this name; default: the name that it has there
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print what was done as one JSON document, format diskproof.pull/1.0 (docs/formats.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a place is spoken to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Place {
+    /// Speak http with a registry on another machine: everybody on the way can read and change what is sent
+    #[arg(long)]
+    pub(crate) plain_http: bool,
+    /// The file with credentials, as `docker login` writes it; default: the files of docker and podman
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) credentials: Option<PathBuf>,
+}

@@ -1,0 +1,128 @@
+//! `diskproof push RUN ADDRESS`: sends a run to a registry.
+
+use super::share::{failure, folder, options, size};
+use super::show::{find, open_existing};
+use crate::args::Push;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::settings::Settings;
+use record::id::RunId;
+use record::printable::{Shown as _, printable};
+use share::anonymise::{self, Machine, NameKind, Pseudonyms};
+use share::{Address, Packer, Pushed, Reference};
+use std::collections::BTreeSet;
+use verdict::JUDGE;
+
+/// Format of the JSON document; docs/formats.md.
+const FORMAT: &str = "diskproof.push/1.0";
+
+pub(crate) fn push(args: &Push, settings: &Settings) -> Result<Exit, Failure> {
+    let keep = kept_kinds(&args.keep)?;
+    let address = Address::parse(&args.to).map_err(failure)?;
+    let store = open_existing(settings)?;
+    let run = find(&store, &args.run)?;
+    let address = tagged(address, &run);
+    let remote = share::open(&address, &options(&args.place)).map_err(failure)?;
+    let names = anonymise::find(&store, &run, &Machine::here(), &keep).map_err(failure)?;
+    output::aside(listed(&run, &address, &names).trim_end());
+    if !args.yes && !agreed()? {
+        return Err(Failure::input("nothing was sent"));
+    }
+    let folder = folder(settings);
+    let packer = Packer { store: &store, program: env!("CARGO_PKG_VERSION"), judge: JUDGE, folder: &folder };
+    let packed = packer.pack(&run, Some(&names)).map_err(failure)?;
+    let pushed = share::push(&packed, &*remote, args.replace).map_err(failure)?;
+    if args.json {
+        output::json(&document(&run, &address, &names, &pushed)?)?;
+    } else {
+        output::answer(&told(&run, &address, &pushed))?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// The kinds of names that the command line keeps.
+fn kept_kinds(words: &[String]) -> Result<BTreeSet<NameKind>, Failure> {
+    let mut kinds = BTreeSet::new();
+    for word in words {
+        match NameKind::ALL.into_iter().find(|kind| kind.name() == word) {
+            Some(kind) => {
+                kinds.insert(kind);
+            }
+            None if word == "all" => kinds.extend(NameKind::ALL),
+            None => {
+                let known: Vec<&str> = NameKind::ALL.into_iter().map(NameKind::name).collect();
+                let known = known.join(", ");
+                return Err(Failure::input(format!("--keep {}: expected {known} or all", word.shown())));
+            }
+        }
+    }
+    Ok(kinds)
+}
+
+/// An artifact without a tag gets the name of the run.
+fn tagged(address: Address, run: &RunId) -> Address {
+    match address {
+        Address::Oci(mut oci) => {
+            oci.reference.get_or_insert_with(|| Reference::Tag(run.0.clone()));
+            Address::Oci(oci)
+        }
+        other => other,
+    }
+}
+
+/// What is about to be sent, and which names are replaced.
+fn listed(run: &RunId, address: &Address, names: &Pseudonyms) -> String {
+    let replaced = names.replaced();
+    let mut text = format!("run {run} to {address}\n");
+    if replaced.is_empty() {
+        text.push_str("  no names to replace were found in it\n");
+    } else {
+        text.push_str("  these names are replaced:\n");
+        let row = |(kind, name, pseudonym): &(NameKind, &str, String)| {
+            [format!("    {kind}"), printable(name).into_owned(), pseudonym.clone()]
+        };
+        text.push_str(&output::columns(&replaced.iter().map(row).collect::<Vec<_>>()));
+    }
+    for (kind, name) in names.kept() {
+        text.push_str(&format!("  sent as it is, since you keep {kind}: {}\n", name.shown()));
+    }
+    for (kind, name) in names.ordinary() {
+        text.push_str(&format!(
+            "  sent as it is, since it is short or a word of every record: {} ({kind})\n",
+            name.shown()
+        ));
+    }
+    text
+}
+
+fn agreed() -> Result<bool, Failure> {
+    if !output::can_ask() {
+        return Err(Failure::input("nothing was sent: there is no terminal to ask at; --yes sends it"));
+    }
+    Ok(output::ask("send it? [y/N] ").is_some_and(|typed| matches!(typed.as_str(), "y" | "Y" | "yes")))
+}
+
+fn told(run: &RunId, address: &Address, pushed: &Pushed) -> String {
+    let Pushed { manifest, sent_bytes, total_bytes, was_there } = pushed;
+    if *was_there {
+        return format!("{address} has run {run} already; nothing was sent\n  {manifest}\n");
+    }
+    let of = if sent_bytes == total_bytes { String::new() } else { format!(" of {}", size(*total_bytes)) };
+    format!("{address} has run {run}: {}{of} were sent\n  {manifest}\n", size(*sent_bytes))
+}
+
+fn document(run: &RunId, address: &Address, names: &Pseudonyms, pushed: &Pushed) -> Result<String, Failure> {
+    let kinds: Vec<&str> = names.kinds().into_iter().map(NameKind::name).collect();
+    let document = serde_json::json!({
+        "format": FORMAT,
+        "run": run,
+        "address": address.to_string(),
+        "manifest": pushed.manifest.to_string(),
+        "sent_bytes": pushed.sent_bytes,
+        "total_bytes": pushed.total_bytes,
+        "was_there": pushed.was_there,
+        "replaced_kinds": kinds,
+        "replaced_names": names.replaced().len(),
+    });
+    serde_json::to_string_pretty(&document).map_err(Failure::ours)
+}

@@ -1,0 +1,39 @@
+//! What `push` and `pull` share.
+
+use crate::args::Place;
+use crate::exit::Failure;
+use crate::settings::Settings;
+use share::{Credentials, RegistryOptions, ShareError};
+use std::path::PathBuf;
+
+/// Options for a place, as the command line says.
+pub(crate) fn options(place: &Place) -> RegistryOptions {
+    let credentials = match &place.credentials {
+        Some(file) => Credentials { files: vec![file.clone()] },
+        None => Credentials::usual(),
+    };
+    RegistryOptions { plain_http: place.plain_http, credentials, ..RegistryOptions::default() }
+}
+
+/// Whose fault it is.
+pub(crate) fn failure(error: ShareError) -> Failure {
+    if error.is_input() { Failure::input(error) } else { Failure::machine(error) }
+}
+
+/// Where archives lie while they travel: beside the results, which have the room.
+pub(crate) fn folder(settings: &Settings) -> PathBuf {
+    let store = &settings.store.value;
+    store
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .map_or_else(|| PathBuf::from("."), PathBuf::from)
+}
+
+/// A size for people.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{} kB", bytes / 1000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}

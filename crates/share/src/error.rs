@@ -1,0 +1,143 @@
+//! Errors of sharing.
+
+use crate::digest::Digest;
+use host::http::HttpError;
+use record::id::RunId;
+use record::printable::{Shown as _, printable};
+use std::io;
+use std::path::PathBuf;
+use store::StoreError;
+use thiserror::Error;
+
+/// Why a run can't be sent, fetched or read.
+#[derive(Debug, Error)]
+pub enum ShareError {
+    /// The address isn't one.
+    #[error("`{}` is no address of a run: {why}", printable(.address))]
+    Address {
+        /// As given.
+        address: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The results file.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file of this machine.
+    #[error("cannot {doing} {}", path.shown())]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// A record can't be written as JSON.
+    #[error("cannot pack {what}")]
+    Pack {
+        /// Which record.
+        what: String,
+        /// The error.
+        source: io::Error,
+    },
+    /// What was fetched isn't a run.
+    #[error("{from} holds no run that this diskproof reads: {why}")]
+    Unreadable {
+        /// The address.
+        from: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What was fetched isn't what its digest says.
+    #[error(
+        "{from} sent other bytes than its digest says: expected {expected}, got {found}; nothing was stored"
+    )]
+    Digest {
+        /// The address.
+        from: String,
+        /// Expected.
+        expected: Digest,
+        /// Received.
+        found: Digest,
+    },
+    /// Another run has the name.
+    #[error(
+        "this store already has a run {run}, and it isn't the one at {from} (names may have been replaced there); --as NAME stores \
+         it under another name"
+    )]
+    Taken {
+        /// The run.
+        run: RunId,
+        /// The address.
+        from: String,
+    },
+    /// Something else has the tag.
+    #[error("{at} already holds something else; choose another tag, or replace it with --replace")]
+    Occupied {
+        /// The address.
+        at: String,
+    },
+    /// Nothing is there.
+    #[error("there is nothing at {at}: check the name and the tag")]
+    Missing {
+        /// The address.
+        at: String,
+    },
+    /// No permission.
+    #[error("{at} refuses: {said}; {remedy}")]
+    Denied {
+        /// The address.
+        at: String,
+        /// What the server said.
+        said: String,
+        /// How to give credentials.
+        remedy: &'static str,
+    },
+    /// The server answers something else than it should.
+    #[error("{at} answers {status} when asked to {doing}: {said}")]
+    Answer {
+        /// The address.
+        at: String,
+        /// What was being done.
+        doing: &'static str,
+        /// The status.
+        status: u16,
+        /// What the server said.
+        said: String,
+    },
+    /// No whole reply.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// Credentials can't be read.
+    #[error("cannot read credentials: {why}")]
+    Credentials {
+        /// Why; never the credentials themselves.
+        why: String,
+    },
+    /// A signature can't be made or is wrong.
+    #[error("{0}")]
+    Signature(String),
+    /// Another pull of the same run is under way.
+    #[error("another diskproof is fetching the same run: {} is locked", path.shown())]
+    Busy {
+        /// The lock.
+        path: PathBuf,
+    },
+}
+
+impl ShareError {
+    pub(crate) fn file(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { doing, path, source }
+    }
+
+    /// Whether it is the user's to correct: the address, the name, the tag.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Address { .. } | Self::Taken { .. } | Self::Occupied { .. } | Self::Missing { .. }
+        )
+    }
+}

@@ -1,0 +1,26 @@
+//! Runs elsewhere: a run becomes a bundle of files that are the same whenever the same run is packed, and travels to a registry (OCI)
+//! or a bucket (S3) and back. A pulled run has no judgement: it is judged anew where it arrives.
+
+mod address;
+pub mod anonymise;
+mod bundle;
+mod digest;
+mod error;
+mod oci;
+mod patience;
+mod place;
+mod pull;
+mod push;
+mod remote;
+mod tar;
+
+pub use address::{Address, OciAddress, Reference, S3Address};
+pub use bundle::{Layer, LayerKind, Packed, PackedLayer, Packer, RunInfo, Signature, is_run_name};
+pub use digest::Digest;
+pub use error::ShareError;
+pub use oci::{Credentials, Options as RegistryOptions};
+pub use patience::Patience;
+pub use place::open;
+pub use pull::{Pulled, Puller, Verify};
+pub use push::{Pushed, push};
+pub use remote::Remote;

@@ -1,0 +1,190 @@
+//! A repository of a registry (OCI distribution specification 1.1).
+
+mod auth;
+mod base64;
+mod credentials;
+mod upload;
+
+pub use credentials::Credentials;
+
+use crate::address::{OciAddress, Reference};
+use crate::bundle::MANIFEST;
+use crate::digest::Digest;
+use crate::error::ShareError;
+use crate::patience::{Patience, is_busy, may_pass};
+use crate::remote::Remote;
+use auth::Authority;
+use host::http::{Body, HttpUrl, Reply, Request, send};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Largest manifest: the specification lets registries refuse more.
+const MANIFEST_BYTES: u64 = 4 << 20;
+/// Most redirections of a blob, which registries keep elsewhere.
+const REDIRECTS: u8 = 5;
+
+/// How registries are spoken to.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Speak `http` with a registry on another machine as well. With one on this machine, `http` is spoken in any case.
+    pub plain_http: bool,
+    /// How often a request is tried again.
+    pub patience: Patience,
+    /// Where credentials are looked up.
+    pub credentials: Credentials,
+}
+
+/// A repository of a registry, perhaps with a tag or a digest.
+pub(crate) struct Registry {
+    address: OciAddress,
+    base: HttpUrl,
+    authority: Authority,
+    patience: Patience,
+}
+
+impl Registry {
+    pub(crate) fn new(address: OciAddress, options: &Options) -> Result<Self, ShareError> {
+        let at = |scheme: &str| HttpUrl::parse(&format!("{scheme}://{}/v2/", address.registry));
+        let plain = at("http")?;
+        let base = if plain.is_loopback() || options.plain_http { plain } else { at("https")? };
+        let authority = Authority::new(base.clone(), options.plain_http, options.credentials.clone());
+        Ok(Self { address, base, authority, patience: options.patience })
+    }
+
+    /// The URL of something in the repository.
+    fn url(&self, rest: &str) -> Result<HttpUrl, ShareError> {
+        Ok(self.base.join(&format!("/v2/{}/{rest}", self.address.repository))?)
+    }
+
+    /// Sends a request with credentials where the registry wants some. Its reply may have any status but 401 and 403.
+    fn ask(&self, request: Request) -> Result<Reply, ShareError> {
+        let reply = send(&self.authority.sign(request.clone()))?;
+        let reply = if reply.status == 401 && self.authority.answer(&reply)? {
+            send(&self.authority.sign(request))?
+        } else {
+            reply
+        };
+        if matches!(reply.status, 401 | 403) {
+            return Err(ShareError::Denied {
+                at: self.address(),
+                said: said(&reply),
+                remedy: "`docker login` or `podman login` on this machine stores credentials that diskproof uses",
+            });
+        }
+        Ok(reply)
+    }
+
+    fn insist(&self, doing: &'static str, request: &Request) -> Result<Reply, ShareError> {
+        self.patience.insists(|| {
+            let reply = self.ask(request.clone())?;
+            if is_busy(reply.status) { Err(self.unexpected(doing, &reply)) } else { Ok(reply) }
+        })
+    }
+
+    fn unexpected(&self, doing: &'static str, reply: &Reply) -> ShareError {
+        ShareError::Answer { at: self.address(), doing, status: reply.status, said: said(reply) }
+    }
+
+    fn reference(&self) -> Result<&Reference, ShareError> {
+        self.address.reference.as_ref().ok_or_else(|| ShareError::Address {
+            address: self.address.to_string(),
+            why: "a tag is missing: oci://HOST/REPOSITORY:TAG".to_owned(),
+        })
+    }
+}
+
+/// What a registry says about an error: the messages of its JSON, or the beginning of its text.
+fn said(reply: &Reply) -> String {
+    let json: Option<serde_json::Value> = serde_json::from_slice(&reply.body).ok();
+    let errors = json.as_ref().and_then(|json| json["errors"].as_array());
+    let messages: Vec<String> = errors
+        .into_iter()
+        .flatten()
+        .map(|error| {
+            format!("{} {}", error["code"].as_str().unwrap_or("?"), error["message"].as_str().unwrap_or(""))
+        })
+        .collect();
+    let text = if messages.is_empty() {
+        String::from_utf8_lossy(&reply.body).chars().take(200).collect()
+    } else {
+        messages.join("; ")
+    };
+    let text = record::printable::printable(text.trim()).into_owned();
+    if text.is_empty() { format!("status {}", reply.status) } else { text }
+}
+
+impl Remote for Registry {
+    fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    fn has_blob(&self, digest: &Digest, bytes: u64) -> Result<bool, ShareError> {
+        let request = Request::new("HEAD", self.url(&format!("blobs/{digest}"))?).follow(REDIRECTS);
+        let reply = self.insist("look for a blob", &request)?;
+        let length = reply.header("content-length").and_then(|length| length.parse::<u64>().ok());
+        match reply.status {
+            200 => Ok(length.is_none_or(|length| length == bytes)),
+            404 => Ok(false),
+            _ => Err(self.unexpected("look for a blob", &reply)),
+        }
+    }
+
+    fn put_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError> {
+        upload::upload(self, digest, path, bytes)
+    }
+
+    fn get_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError> {
+        let there = || fs::metadata(path).map_or(0, |about| about.len());
+        let request = Request::new("GET", self.url(&format!("blobs/{digest}"))?).follow(REDIRECTS);
+        let request = request.into_file(path, bytes, true).idle_limit(Duration::from_secs(60));
+        let (mut failures, mut had) = (0, there());
+        loop {
+            let result = match self.ask(request.clone()) {
+                Ok(reply) if matches!(reply.status, 200 | 206) && there() == bytes => return Ok(()),
+                Ok(reply) if reply.status == 404 => return Err(ShareError::Missing { at: self.address() }),
+                Ok(reply) if reply.status == 416 => {
+                    // What is there can't be the beginning of it.
+                    fs::remove_file(path).map_err(ShareError::file("remove", path))?;
+                    self.unexpected("send the rest of a blob", &reply)
+                }
+                Ok(reply) => self.unexpected("send a blob", &reply),
+                Err(error) => error,
+            };
+            let has = there();
+            failures = if has > had { 1 } else { failures + 1 };
+            had = has;
+            let passes =
+                may_pass(&result) || matches!(result, ShareError::Answer { status: 200 | 206 | 416, .. });
+            if !passes || !self.patience.waits(failures) {
+                return Err(result);
+            }
+        }
+    }
+
+    fn get_manifest(&self) -> Result<Option<Vec<u8>>, ShareError> {
+        let reference = self.reference()?;
+        let request = Request::new("GET", self.url(&format!("manifests/{reference}"))?);
+        let request = request.header("Accept", MANIFEST).at_most(MANIFEST_BYTES);
+        let reply = self.insist("send the manifest", &request)?;
+        match (reply.status, reference) {
+            (200, Reference::Digest(expected)) if Digest::of(&reply.body) != *expected => {
+                Err(ShareError::Digest {
+                    from: self.address(),
+                    expected: expected.clone(),
+                    found: Digest::of(&reply.body),
+                })
+            }
+            (200, _) => Ok(Some(reply.body)),
+            (404, _) => Ok(None),
+            _ => Err(self.unexpected("send the manifest", &reply)),
+        }
+    }
+
+    fn put_manifest(&self, bytes: &[u8]) -> Result<(), ShareError> {
+        let request = Request::new("PUT", self.url(&format!("manifests/{}", self.reference()?))?);
+        let request = request.header("Content-Type", MANIFEST).body(Body::Bytes(bytes.to_vec()));
+        let reply = self.insist("take the manifest", &request)?;
+        if reply.is_success() { Ok(()) } else { Err(self.unexpected("take the manifest", &reply)) }
+    }
+}

@@ -1,0 +1,187 @@
+//! Fetches a run.
+
+use crate::bundle::{Descriptor, Manifest, RunInfo, Trials, annotation, head};
+use crate::digest::{Counted, Digest};
+use crate::error::ShareError;
+use crate::remote::Remote;
+use record::id::RunId;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use store::{Origin, Received, Store};
+
+/// Largest description or signature.
+const SMALL_BYTES: u64 = 4 << 20;
+
+/// Fetches runs into a store.
+pub struct Puller<'a> {
+    /// The store.
+    pub store: &'a Store,
+    /// Where blobs arrive. A pull that was interrupted goes on with what is there.
+    pub folder: &'a Path,
+    /// The name that the run gets here; `None`: the one that it has there.
+    pub name: Option<&'a str>,
+}
+
+/// What a pull did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pulled {
+    /// The run's name here.
+    pub run: RunId,
+    /// What it is.
+    pub info: RunInfo,
+    /// Bytes that were received.
+    pub received_bytes: u64,
+    /// The run was here already; nothing was stored.
+    pub was_here: bool,
+    /// Whether it carries a signature.
+    pub is_signed: bool,
+    /// Whose signature it is, if it was checked.
+    pub signer: Option<String>,
+}
+
+/// Checks a signature of these bytes, and returns whose it is.
+pub type Verify<'a> = &'a dyn Fn(&[u8], &[u8]) -> Result<String, ShareError>;
+
+impl Puller<'_> {
+    /// Fetches a run and stores it: all of it or nothing. With `verify`, a run without a signature, or with a wrong one, is refused.
+    ///
+    /// # Errors
+    /// There is no run, it isn't what its digests say, its signature is wrong, or another run has its name.
+    pub fn pull(&self, remote: &dyn Remote, verify: Option<Verify<'_>>) -> Result<Pulled, ShareError> {
+        let from = remote.address();
+        let unreadable = |why: String| ShareError::Unreadable { from: from.clone(), why };
+        let bytes = remote.get_manifest()?.ok_or_else(|| ShareError::Missing { at: from.clone() })?;
+        let manifest = Manifest::read(&bytes).map_err(unreadable)?;
+        let folder = Folder::lock(self.folder, &manifest.config.digest)?;
+        let config = fetch_small(remote, &manifest.config, &folder)?;
+        let info = RunInfo::read(&config).map_err(unreadable)?;
+        check(&manifest, &info).map_err(unreadable)?;
+        let signature = manifest.signature().map(|blob| fetch_small(remote, blob, &folder)).transpose()?;
+        let signer = match (verify, &signature) {
+            (Some(verify), Some(signature)) => Some(verify(&config, signature)?),
+            (Some(_), None) => return Err(ShareError::Signature(format!("the run at {from} isn't signed"))),
+            (None, _) => None,
+        };
+        let origin = Origin {
+            from: from.clone(),
+            digest: manifest.config.digest.to_string(),
+            name: info.run.clone(),
+            signer: signer.clone(),
+        };
+        let run = RunId(self.name.unwrap_or(&info.run).to_owned());
+        let is_signed = signature.is_some();
+        let done = |run, info, received_bytes, was_here| {
+            Ok(Pulled { run, info, received_bytes, was_here, is_signed, signer: signer.clone() })
+        };
+        if let Some(here) = self.store.received(&origin.digest)? {
+            folder.remove();
+            return done(here, info, 0, true);
+        }
+        if self.store.runs()?.iter().any(|known| known.id == run) {
+            return Err(ShareError::Taken { run, from });
+        }
+        let received_bytes = self.store_it(remote, &folder, &info, &run, &origin)?;
+        folder.remove();
+        done(run, info, received_bytes, false)
+    }
+
+    fn store_it(
+        &self,
+        remote: &dyn Remote,
+        folder: &Folder,
+        info: &RunInfo,
+        run: &RunId,
+        origin: &Origin,
+    ) -> Result<u64, ShareError> {
+        let from = &origin.from;
+        let mut paths = Vec::new();
+        for layer in &info.layers {
+            paths.push(fetch(remote, &layer.digest, layer.size_bytes, folder)?);
+        }
+        let head = head(&paths[0], &info.layers[0], from)?;
+        let trials = Trials::open(&paths[1], &info.layers[1], from, &head.plan, info.trials)?;
+        let received = Received {
+            run,
+            plan: &head.plan,
+            raised: head.raised.as_ref(),
+            environment: &head.environment,
+            volumes: &head.volumes,
+            stopped: &head.stopped,
+            started_unix_ms: info.started_unix_ms,
+            trials_planned: info.trials_planned,
+            origin,
+        };
+        self.store.receive_run(&received, trials)?;
+        Ok(info.layers.iter().map(|layer| layer.size_bytes).sum())
+    }
+}
+
+/// The manifest is what a registry shows; the description is what is signed. They must say the same.
+fn check(manifest: &Manifest, info: &RunInfo) -> Result<(), String> {
+    let ours = Manifest::of(info, b"", None);
+    let travelled = manifest.layers.iter().filter(|layer| Some(*layer) != manifest.signature());
+    if !travelled.eq(ours.layers.iter()) {
+        return Err("its manifest lists other archives than its description".to_owned());
+    }
+    let differs =
+        |(name, fact): (&String, &String)| manifest.annotations.get(&annotation(name)) != Some(fact);
+    if info.facts.iter().any(differs) {
+        return Err("its annotations say something else than its description".to_owned());
+    }
+    Ok(())
+}
+
+/// Where the blobs of one run arrive.
+struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Folder {
+    fn lock(parent: &Path, digest: &Digest) -> Result<Self, ShareError> {
+        let path = parent.join(format!("diskproof-pull-{}", &digest.hex()[..16]));
+        fs::create_dir_all(&path).map_err(ShareError::file("make the folder", &path))?;
+        let lock = path.join("lock");
+        let file = File::create(&lock).map_err(ShareError::file("make the lock", &lock))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self { path, _lock: file }),
+            Err(_) => Err(ShareError::Busy { path: lock }),
+        }
+    }
+
+    /// What arrived is in the store now. If the folder can't be removed, it does no harm.
+    fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+fn fetch_small(remote: &dyn Remote, blob: &Descriptor, folder: &Folder) -> Result<Vec<u8>, ShareError> {
+    if blob.size > SMALL_BYTES {
+        let why = "its description or signature is too large".to_owned();
+        return Err(ShareError::Unreadable { from: remote.address(), why });
+    }
+    let path = fetch(remote, &blob.digest, blob.size, folder)?;
+    fs::read(&path).map_err(ShareError::file("read", &path))
+}
+
+/// Fetches a blob and checks its digest. A file that is wrong is removed, so that the next try begins anew.
+fn fetch(remote: &dyn Remote, digest: &Digest, bytes: u64, folder: &Folder) -> Result<PathBuf, ShareError> {
+    let path = folder.path.join(digest.hex());
+    let there = fs::metadata(&path).map_or(0, |about| about.len());
+    if there != bytes {
+        if there > bytes {
+            fs::remove_file(&path).map_err(ShareError::file("remove", &path))?;
+        }
+        remote.get_blob(digest, &path, bytes)?;
+    }
+    let mut counted = Counted::new(File::open(&path).map_err(ShareError::file("read", &path))?);
+    io::copy(&mut counted, &mut io::sink()).map_err(ShareError::file("read", &path))?;
+    let (_, found, _) = counted.finish();
+    if found == *digest {
+        return Ok(path);
+    }
+    fs::remove_file(&path).map_err(ShareError::file("remove", &path))?;
+    Err(ShareError::Digest { from: remote.address(), expected: digest.clone(), found })
+}

@@ -1,0 +1,42 @@
+//! A place for runs, elsewhere.
+
+use crate::digest::Digest;
+use crate::error::ShareError;
+use std::path::Path;
+
+/// What a place for runs can do. Blobs are named by their digest, so sending one twice does no harm; the manifest is the only name that
+/// moves, and makes a run visible.
+pub trait Remote {
+    /// Its address.
+    fn address(&self) -> String;
+
+    /// Whether it has a blob of this digest and size.
+    ///
+    /// # Errors
+    /// No answer, or no permission.
+    fn has_blob(&self, digest: &Digest, bytes: u64) -> Result<bool, ShareError>;
+
+    /// Sends a blob.
+    ///
+    /// # Errors
+    /// It can't be sent, or arrives as something else.
+    fn put_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError>;
+
+    /// Fetches a blob to a file, and goes on where an earlier try ended. The caller checks the digest.
+    ///
+    /// # Errors
+    /// It isn't there, or doesn't come whole.
+    fn get_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError>;
+
+    /// Fetches the manifest; `None`: there is none.
+    ///
+    /// # Errors
+    /// No answer, or no permission.
+    fn get_manifest(&self) -> Result<Option<Vec<u8>>, ShareError>;
+
+    /// Sends the manifest.
+    ///
+    /// # Errors
+    /// It can't be sent.
+    fn put_manifest(&self, bytes: &[u8]) -> Result<(), ShareError>;
+}

@@ -1,0 +1,187 @@
+//! Runs to and from real registries.
+#![allow(clippy::unwrap_used, reason = "tests may")]
+
+#[path = "support/cutter.rs"]
+mod cutter;
+#[path = "support/registry.rs"]
+mod registry;
+#[path = "support/runs.rs"]
+mod runs;
+
+use cutter::Cutter;
+use diskproof_share::{Address, Credentials, Puller, RegistryOptions, Remote, ShareError, open, push};
+use runs::{options, pack, store_with};
+use std::fs;
+use std::process::Command;
+use store::Store;
+
+fn place(address: &str, options: &RegistryOptions) -> Box<dyn Remote> {
+    open(&Address::parse(&format!("oci://{address}")).unwrap(), options).unwrap()
+}
+
+/// A run goes to a registry and comes back as it was.
+fn there_and_back(registry: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, run) = store_with(folder.path(), 6, 0);
+    let packed = pack(&store, &run, folder.path());
+    let remote = place(&format!("{registry}/results/nvme:one"), &options());
+    let pushed = push(&packed, &*remote, false).unwrap();
+    assert!(!pushed.was_there && pushed.sent_bytes == pushed.total_bytes, "{pushed:?}");
+    let again = push(&pack(&store, &run, folder.path()), &*remote, false).unwrap();
+    assert!(again.was_there && again.manifest == pushed.manifest, "the same run is the same bytes");
+
+    let other = Store::open(&folder.path().join("to.db")).unwrap();
+    let incoming = folder.path().join("in");
+    let pull = |name| Puller { store: &other, folder: &incoming, name }.pull(&*remote, None);
+    let pulled = pull(None).unwrap();
+    assert!(!pulled.was_here && !pulled.is_signed && pulled.run == run);
+    let (before, after) = (store.load(&run).unwrap(), other.load(&run).unwrap());
+    assert_eq!(
+        (before.plan, before.environment, before.volumes),
+        (after.plan, after.environment, after.volumes)
+    );
+    assert_eq!((before.stopped, before.trials), (after.stopped, after.trials));
+    let (before, after) = (&store.runs().unwrap()[0], &other.runs().unwrap()[0]);
+    assert_eq!(
+        (before.started_unix_ms, before.trials_planned),
+        (after.started_unix_ms, after.trials_planned)
+    );
+    let origin = other.origin(&run).unwrap().unwrap();
+    assert_eq!((origin.from, origin.signer), (remote.address(), None));
+    assert!(other.judgement(&run, "judge 1").unwrap().is_none(), "it is judged anew");
+    assert_eq!(fs::read_dir(&incoming).unwrap().count(), 0, "nothing is left");
+
+    assert!(pull(Some("again")).unwrap().was_here, "the same run isn't stored twice");
+    assert_eq!(other.runs().unwrap().len(), 1);
+    let own = Puller { store: &store, folder: &incoming, name: None }.pull(&*remote, None);
+    assert!(matches!(own, Err(ShareError::Taken { .. })), "a run of one's own isn't replaced");
+    let by_digest = place(&format!("{registry}/results/nvme@{}", pushed.manifest), &options());
+    let renamed = Puller { store: &store, folder: &incoming, name: Some("theirs") }.pull(&*by_digest, None);
+    assert_eq!(renamed.unwrap().run.0, "theirs");
+
+    let (changed, run) = {
+        let folder = folder.path().join("more");
+        fs::create_dir(&folder).unwrap();
+        store_with(&folder, 8, 0)
+    };
+    let packed = pack(&changed, &run, folder.path());
+    assert!(
+        matches!(push(&packed, &*remote, false), Err(ShareError::Occupied { .. })),
+        "a tag isn't moved unasked"
+    );
+    assert_ne!(push(&packed, &*remote, true).unwrap().manifest, pushed.manifest);
+    let nothing = place(&format!("{registry}/results/nvme:two"), &options());
+    let missing = Puller { store: &other, folder: &incoming, name: None }.pull(&*nothing, None);
+    assert!(matches!(missing, Err(ShareError::Missing { .. })));
+}
+
+#[test]
+fn debians_registry_takes_and_gives_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    there_and_back(&registry::docker(folder.path(), None).address);
+}
+
+#[test]
+fn cranes_registry_takes_and_gives_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = registry::crane(folder.path()) else {
+        println!("skipped: crane isn't installed (scripts/setup.sh test installs it where Go is)");
+        return;
+    };
+    there_and_back(&server.address);
+}
+
+#[test]
+fn a_password_comes_from_dockers_file_and_goes_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let passwords = folder.path().join("htpasswd");
+    // `htpasswd -Bbn test secret-7`
+    fs::write(&passwords, "test:$2y$05$abcdefghijklmnopqrstuusx4Ne/koPstMQQXbXgvM.N51AlriemS\n").unwrap();
+    let server = registry::docker(folder.path(), Some(&passwords));
+    let (store, run) = store_with(folder.path(), 2, 0);
+    let packed = pack(&store, &run, folder.path());
+    let address = format!("{}/r:t", server.address);
+    let denied = push(&packed, &*place(&address, &options()), false).unwrap_err();
+    assert!(
+        matches!(denied, ShareError::Denied { .. }) && denied.to_string().contains("docker login"),
+        "{denied}"
+    );
+    let file = folder.path().join("config.json");
+    let with = |auth: &str| {
+        fs::write(&file, format!(r#"{{"auths": {{"{}": {{"auth": "{auth}"}}}}}}"#, server.address)).unwrap();
+        let credentials = Credentials { files: vec![folder.path().join("absent"), file.clone()] };
+        push(&packed, &*place(&address, &RegistryOptions { credentials, ..options() }), false)
+    };
+    let wrong = with("dGVzdDp3cm9uZy03").unwrap_err();
+    assert!(matches!(wrong, ShareError::Denied { .. }) && !wrong.to_string().contains("wrong-7"), "{wrong}");
+    with("dGVzdDpzZWNyZXQtNw==").unwrap();
+}
+
+/// Sends and fetches through a proxy that cuts; returns how many cuts were made.
+fn cut(registry: &str, cuts: i64, seed: u64) -> i64 {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, run) = store_with(folder.path(), 20, 60_000);
+    let packed = pack(&store, &run, folder.path());
+    let longest = packed.layers.iter().map(|packed| packed.layer.size_bytes).max().unwrap();
+    let direct = place(&format!("{registry}/cut:s{seed}"), &options());
+    let cutter = Cutter::new(registry, cuts, longest, seed);
+    let through = || place(&format!("{}/cut:s{seed}", cutter.address), &options());
+    let mut tries = 0;
+    while push(&packed, &*through(), false).is_err() {
+        tries += 1;
+        assert!(tries < 200, "it gets nowhere");
+        if direct.get_manifest().unwrap().is_some() {
+            // Only the reply to the manifest was lost; the whole run must be there.
+            let to = Store::open(&folder.path().join(format!("seen-{tries}.db"))).unwrap();
+            Puller { store: &to, folder: folder.path(), name: None }.pull(&*direct, None).unwrap();
+        }
+    }
+    let pushed_after = cutter.left();
+    let incoming = folder.path().join("in");
+    let cutter = Cutter::new(registry, cuts, longest, seed + 1_000_000);
+    let to = Store::open(&folder.path().join("to.db")).unwrap();
+    let through = || place(&format!("{}/cut:s{seed}", cutter.address), &options());
+    while let Err(error) = (Puller { store: &to, folder: &incoming, name: None }).pull(&*through(), None) {
+        assert!(to.runs().unwrap().is_empty(), "half a run is visible after: {error}");
+        tries += 1;
+        assert!(tries < 400, "it gets nowhere: {error}");
+    }
+    assert_eq!(store.load(&run).unwrap().trials, to.load(&run).unwrap().trials);
+    (cuts - pushed_after) + (cuts - cutter.left())
+}
+
+#[test]
+fn broken_connections_cost_time_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = registry::docker(folder.path(), None);
+    let cuts: i64 = std::env::var("DISKPROOF_TEST_CUTS").map_or(5, |text| text.parse().unwrap());
+    let seeds: u64 = std::env::var("DISKPROOF_TEST_SEEDS").map_or(1, |text| text.parse().unwrap());
+    let made: i64 = (0..seeds).map(|seed| cut(&server.address, cuts, seed)).sum();
+    println!("{made} connections were cut");
+    assert!(made >= cuts, "only {made} connections were cut");
+}
+
+#[test]
+fn crane_reads_what_was_pushed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (Some(crane), server) = (registry::crane_program(), registry::docker(folder.path(), None)) else {
+        println!("skipped: crane isn't installed (scripts/setup.sh test installs it where Go is)");
+        return;
+    };
+    let (store, run) = store_with(folder.path(), 2, 0);
+    let packed = pack(&store, &run, folder.path());
+    let pushed = push(&packed, &*place(&format!("{}/r:t", server.address), &options()), false).unwrap();
+    let ask = |args: &[&str]| {
+        let output = Command::new(&crane).args(args).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let at = format!("{}/r:t", server.address);
+    assert_eq!(String::from_utf8(ask(&["digest", &at])).unwrap().trim(), pushed.manifest.to_string());
+    let manifest: serde_json::Value = serde_json::from_slice(&ask(&["manifest", &at])).unwrap();
+    assert_eq!(manifest["artifactType"], "application/vnd.diskproof.run.v1+json");
+    for layer in &packed.layers {
+        let blob = ask(&["blob", &format!("{}/r@{}", server.address, layer.layer.digest)]);
+        assert!(blob == fs::read(&layer.path).unwrap());
+    }
+}

@@ -1,0 +1,69 @@
+//! Registries on this machine, each as a process of the test.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A running server; ends when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that nobody listened on a moment ago.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+pub(crate) fn start(mut command: Command, address: String) -> Server {
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let server = Server { child, address };
+    let began = Instant::now();
+    while TcpStream::connect(&server.address).is_err() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{command:?} doesn't listen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server
+}
+
+/// Debian's docker-registry on its file system driver; with a file of htpasswd, it wants a password.
+pub(crate) fn docker(folder: &Path, passwords: Option<&Path>) -> Server {
+    let address = format!("127.0.0.1:{}", free_port());
+    let auth = passwords.map_or(String::new(), |path| {
+        format!("auth: {{ htpasswd: {{ realm: test, path: {} }} }}\n", path.to_string_lossy())
+    });
+    let config = format!(
+        "version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {}/data }}, delete: {{ enabled: true }} }}\nhttp: {{ addr: \"{address}\" }}\n{auth}",
+        folder.to_string_lossy()
+    );
+    let file = folder.join("registry.yml");
+    fs::write(&file, config).unwrap();
+    let mut command = Command::new("docker-registry");
+    command.arg("serve").arg(&file);
+    start(command, address)
+}
+
+/// crane's registry, a second and independent one; `None` where it isn't installed (it needs Go, which not every machine has).
+pub(crate) fn crane(folder: &Path) -> Option<Server> {
+    let program = crane_program()?;
+    let address = format!("127.0.0.1:{}", free_port());
+    let data = folder.join("crane");
+    fs::create_dir(&data).unwrap();
+    let mut command = Command::new(program);
+    command.args(["registry", "serve", "--address", &address, "--disk"]).arg(data);
+    Some(start(command, address))
+}
+
+pub(crate) fn crane_program() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join("crane")).find(|program| program.is_file())
+}
