@@ -12,6 +12,7 @@ mod place;
 mod pull;
 mod push;
 mod remote;
+mod sign;
 mod tar;
 
 pub use address::{Address, OciAddress, Reference, S3Address};
@@ -24,3 +25,4 @@ pub use place::open;
 pub use pull::{Pulled, Puller, Verify};
 pub use push::{Pushed, push};
 pub use remote::Remote;
+pub use sign::{sign, verify};

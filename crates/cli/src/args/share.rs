@@ -22,6 +22,7 @@ Examples:
   diskproof pull oci://registry.example/results:nvme-990
   diskproof pull oci://registry.example/results:nvme-990 --as theirs
   diskproof compare theirs latest
+  diskproof pull oci://registry.example/results:nvme-990 --allowed-signers ~/.ssh/allowed_signers
 
 The run is judged anew by this diskproof. It is stored with all its trials or not at all.";
 
@@ -35,6 +36,9 @@ pub(crate) struct Push {
     /// Names to send as they are, with commas between them: hosts, serials, users, homes, addresses, or all
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) keep: Vec<String>,
+    /// Sign the run by this ssh key; with a .pub file, the agent signs
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+    pub(crate) sign: Option<PathBuf>,
     /// Send without asking; needed where there is no terminal
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -56,6 +60,9 @@ pub(crate) struct Pull {
     /// Store it under this name; default: the name that it has there
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Take only a run that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) allowed_signers: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) place: Place,
     /// Print what was done as one JSON document, format diskproof.pull/1.0 (docs/formats.md)
