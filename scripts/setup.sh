@@ -32,6 +32,8 @@ node nodejs
 npm npm
 /usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf fonts-liberation"
 test_needs="pip3 python3-pip
+docker-registry docker-registry
+ssh-keygen openssh-client
 ansible-playbook ansible-core
 puppet puppet-agent
 lvm lvm2
@@ -100,6 +102,17 @@ install_page_tools() {
     cp "$page_tools/package-lock.json" "$page_tools/node_modules/.installed.json"
 }
 
+# A second registry for the tests of 'push' and 'pull', where Go is; without it, these tests are skipped.
+install_crane() {
+    command -v crane >/dev/null && return 0
+    local go
+    go=$(command -v go || echo /usr/local/go/bin/go)
+    [ -x "$go" ] && can_root || { say "not installed: crane (needs Go and root); its tests are skipped"; return 0; }
+    say "installing: crane (Go)"
+    $as_root env GOBIN=/usr/local/bin GOFLAGS=-p=2 "$go" install github.com/google/go-containerregistry/cmd/crane@v0.22.1 ||
+        say "crane can't be built; its tests are skipped"
+}
+
 rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root_dir/Cargo.toml")
 
 # Whether $1 is at least version $2.
@@ -133,6 +146,7 @@ case ${1:-} in
     test)
         install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$page_needs"$'\n'"$test_needs"
         install_page_tools
+        install_crane
         need_rust
         ;;
     get-rust) get_rust ;;

@@ -1,4 +1,4 @@
-//! `diskproof push` and `diskproof pull`.
+//! `diskproof push`, `diskproof pull` and `diskproof search`.
 
 use clap::ValueHint;
 use std::path::PathBuf;
@@ -25,6 +25,40 @@ Examples:
   diskproof pull oci://registry.example/results:nvme-990 --allowed-signers ~/.ssh/allowed_signers
 
 The run is judged anew by this diskproof. It is stored with all its trials or not at all.";
+
+/// The end of `diskproof search --help`.
+pub(super) const SEARCH_HELP: &str = "\
+Examples:
+  diskproof search oci://registry.example/results
+  diskproof search oci://registry.example/results --device 'Samsung*' --workload '*4k*'
+  diskproof search oci://registry.example/results --device '*990*' --like latest
+
+It reads the annotations of each tag and no records; `diskproof pull` fetches a run that fits. With --like, a run that differs from \
+yours in device, stacks, workloads or virtualization is listed with the name of the difference.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Search {
+    /// Where to search: oci://HOST[:PORT]/REPOSITORY
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) at: String,
+    /// Only runs on such a device: its model, with * and ?
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) device: Option<String>,
+    /// Only runs with such a stack
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) stack: Option<String>,
+    /// Only runs with such a workload
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) workload: Option<String>,
+    /// Say what differs from this run of yours
+    #[arg(long, value_name = "RUN")]
+    pub(crate) like: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print one JSON document, format diskproof.search/1.0 (docs/formats.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Push {

@@ -63,14 +63,9 @@ fn kept_kinds(words: &[String]) -> Result<BTreeSet<NameKind>, Failure> {
 }
 
 /// An artifact without a tag gets the name of the run.
-fn tagged(address: Address, run: &RunId) -> Address {
-    match address {
-        Address::Oci(mut oci) => {
-            oci.reference.get_or_insert_with(|| Reference::Tag(run.0.clone()));
-            Address::Oci(oci)
-        }
-        other => other,
-    }
+fn tagged(mut address: Address, run: &RunId) -> Address {
+    address.reference.get_or_insert_with(|| Reference::Tag(run.0.clone()));
+    address
 }
 
 /// What is about to be sent, and which names are replaced.
