@@ -17,6 +17,7 @@ test: ## all tests: the pure ones, reports in a browser, then as root the loop t
 
 test-fast: ## only the tests that need no root, for every edit: 3 minutes when all is built
 	@scripts/setup.sh rust
+	@scripts/setup.sh cloud
 	@scripts/test.sh pure
 
 test-page: ## only the checks of reports in Chromium: a minute when all is built

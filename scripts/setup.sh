@@ -4,6 +4,7 @@
 #   tools     the programs diskproof calls
 #   lab       the programs that 'diskproof lab' calls
 #   page      a browser, and the packages that check reports in it
+#   cloud     the aws program, and the services in Python that drivers of clouds are tested against
 #   test      all of these, and what the loop tests check the guard against
 #   get-rust  download the Rust toolchain, if there is none
 set -euo pipefail
@@ -31,9 +32,13 @@ page_needs="chromium chromium
 node nodejs
 npm npm
 /usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf fonts-liberation"
+cloud_needs="/usr/bin/aws awscli
+/usr/bin/python3 python3
+/usr/lib/python3/dist-packages/pip python3-pip"
 test_needs="pip3 python3-pip
 docker-registry docker-registry
 ssh-keygen openssh-client
+python3 python3
 ansible-playbook ansible-core
 puppet puppet-agent
 lvm lvm2
@@ -113,6 +118,18 @@ install_crane() {
         say "crane can't be built; its tests are skipped"
 }
 
+# Beside the build: for Debian's Python, by the digests of the lock file (made by pip-compile --generate-hashes from moto, flask, flask-cors).
+install_cloud_tools() {
+    local wanted=$root_dir/tests/cloud/requirements.txt modules=$root_dir/target/cloud
+    cmp -s "$wanted" "$modules/requirements.txt" && return 0
+    say "installing: the packages of tests/cloud/requirements.txt (pip)"
+    rm -rf "$modules"
+    /usr/bin/python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --require-hashes \
+        --target "$modules" -r "$wanted" ||
+        die "pip failed for tests/cloud/requirements.txt: it needs the registry of Python packages once"
+    cp "$wanted" "$modules/"
+}
+
 rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$root_dir/Cargo.toml")
 
 # Whether $1 is at least version $2.
@@ -143,12 +160,15 @@ case ${1:-} in
     tools) install_packages "$tool_needs" ;;
     lab) install_packages "$lab_needs" ;;
     page) install_packages "$page_needs"; install_page_tools ;;
+    cloud) install_packages "$cloud_needs"; install_cloud_tools ;;
     test)
-        install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$page_needs"$'\n'"$test_needs"
+        install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$page_needs"$'\n'"$cloud_needs"$'\n'"$test_needs"
         install_page_tools
         install_crane
+        install_cloud_tools
+        "$root_dir/scripts/google-api.sh" >/dev/null
         need_rust
         ;;
     get-rust) get_rust ;;
-    *) die "usage: setup.sh rust|tools|lab|page|test|get-rust" ;;
+    *) die "usage: setup.sh rust|tools|lab|page|cloud|test|get-rust" ;;
 esac

@@ -1,18 +1,22 @@
 //! The command line: its commands and flags. `commands` carries them out.
 
 mod calibrate;
+mod driver;
 mod experiment;
 mod gate;
 mod guests;
 mod import;
 mod job;
+mod kept;
 mod lab;
+mod lifecycle;
 mod machines;
 mod money;
 mod report;
 mod share;
 
 pub(crate) use calibrate::{Calibrate, Load};
+pub(crate) use driver::{Driver, DriverCheck, DriverVerb};
 pub(crate) use experiment::Experiment;
 pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use guests::{
@@ -22,7 +26,9 @@ pub(crate) use guests::{
 };
 pub(crate) use import::Import;
 pub(crate) use job::{Cut, Job, JobCollect, JobMake, JobRun, JobSubmit, JobVerb, JobWork};
+pub(crate) use kept::{List, Undo};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
+pub(crate) use lifecycle::{Destroy, Leftovers, Login, OfExperiment, Test, Trials};
 pub(crate) use machines::{
     From, Machines, MachinesGet, MachinesList, MachinesMount, MachinesPut, MachinesRun, MachinesShell,
     MachinesStatus, MachinesTunnel, MachinesVerb, MachinesVerbArgs, MachinesWake, MachinesWatch,
@@ -169,6 +175,19 @@ Examples:
 
 A run goes on as if it had not ended: the same order, the same seeds, the same rule of stopping.")]
     Resume(Resume),
+    /// Create the machines that an experiment's drivers create, and leave them there
+    #[command(after_help = lifecycle::CREATE_HELP)]
+    Create(OfExperiment),
+    /// Create an experiment's machines where they aren't there, and provision them
+    Converge(OfExperiment),
+    /// Run an experiment's trials on its created machines, and leave them there
+    Verify(Trials),
+    /// Destroy the machines that `create`, `converge` or `verify` left
+    Destroy(OfExperiment),
+    /// Open a shell on a created machine
+    Login(Login),
+    /// Do all of it anew: destroy, create, converge, verify, destroy
+    Test(Test),
     /// Show the result of a run again
     #[command(after_help = "\
 Examples:
@@ -257,6 +276,9 @@ keys and names come from ~/.ssh/config. The exit code is that of the command.")]
     /// Share a run among many machines by a queue (Gearman, Slurm)
     #[command(after_help = job::JOB_HELP)]
     Job(Job),
+    /// Create machines and volumes by drivers: list the drivers, check one
+    #[command(after_help = driver::DRIVER_HELP)]
+    Driver(Driver),
     /// Make, list, start, stop, move and remove guests of libvirt on this and other machines
     #[command(after_help = guests::GUESTS_HELP)]
     Guests(Guests),
@@ -394,6 +416,9 @@ pub(crate) struct RunArgs {
     /// Run every provisioning step again, also where nothing changed since the last time
     #[arg(long)]
     pub(crate) provision: bool,
+    /// When to destroy the machines that drivers created for the run
+    #[arg(long, value_enum, default_value_t = Destroy::Always, value_name = "WHEN")]
+    pub(crate) destroy: Destroy,
     #[command(flatten)]
     pub(crate) events: Events,
 }
@@ -427,19 +452,6 @@ pub(crate) struct Show {
     #[arg(default_value = "latest")]
     pub(crate) run: String,
     /// Print one JSON document, the same as `export --json`
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct List {
-    /// Only runs of this experiment
-    #[arg(long, value_name = "NAME")]
-    pub(crate) experiment: Option<String>,
-    /// Also runs that ended and measured nothing: refused, failed, or interrupted before the first trial was done
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -490,15 +502,6 @@ pub(crate) struct Judge {
     /// Print one JSON document, format diskproof.judge/1.0 (docs/formats.md)
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Undo {
-    /// Only this run: its whole name, EXPERIMENT@last or EXPERIMENT@TAG
-    pub(crate) run: Option<String>,
-    /// A disk that never comes back, by name or serial number: what diskproof wrote on it stays there. A disk that is present is undone
-    #[arg(long, value_name = "DISK", requires = "run")]
-    pub(crate) give_up: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -573,6 +576,8 @@ impl Verb {
             Self::Quick(quick) => quick.events.json,
             Self::Run(run) => run.events.json,
             Self::Resume(resume) => resume.events.json,
+            Self::Verify(args) => args.events.json,
+            Self::Test(args) => args.events.json,
             _ => false,
         }
     }

@@ -6,8 +6,10 @@ pub(crate) mod claim;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod cost;
+pub(crate) mod create;
 pub(crate) mod devices;
 pub(crate) mod doctor;
+pub(crate) mod driver;
 pub(crate) mod engine_native;
 pub(crate) mod export;
 pub(crate) mod gate;
@@ -37,6 +39,7 @@ pub(crate) mod show;
 pub(crate) mod tag;
 pub(crate) mod undo;
 
+mod created;
 mod experiment;
 mod hosts;
 mod job_file;

@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-const VERBS: [&str; 26] = [
+const VERBS: [&str; 33] = [
     "quick",
     "calibrate",
     "new",
@@ -80,6 +80,13 @@ const VERBS: [&str; 26] = [
     "devices",
     "claim",
     "unclaim",
+    "create",
+    "converge",
+    "verify",
+    "destroy",
+    "login",
+    "test",
+    "driver",
     "lab",
     "doctor",
     "completions",

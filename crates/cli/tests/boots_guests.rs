@@ -5,6 +5,8 @@
 
 #[path = "guests/site.rs"]
 mod guests;
+#[path = "driver_libvirt/hosts.rs"]
+mod hosts;
 
 use guests::{Site, stderr, stdout};
 use serde_json::{Value, json};
@@ -76,6 +78,53 @@ fn boots_guests_live_move_and_go() {
 
     site.well(&["guests", "destroy", "--yes", "ham0:web0"]);
     moves(&site, &image);
+    created_by_the_driver(&site);
+}
+
+/// The driver's guest: reached by the key that was told, through its host, with a volume of the serial number that was told; the claim's own
+/// key gets in. A repeated create is the same guest, and destroy leaves nothing.
+fn created_by_the_driver(site: &Site) {
+    let mut wanted = hosts::machine("big", "ham0");
+    for (key, value) in
+        [("image", json!("debian-12")), ("memory", json!(512 << 20)), ("wait_seconds", json!(280))]
+    {
+        wanted["settings"][key] = value;
+    }
+    let asked = hosts::create(site, hosts::CLAIM, &[wanted]);
+    let made = hosts::done(site, &asked)["created"]["machines"][0].clone();
+    let text = |key: &str| made[key].as_str().unwrap().to_owned();
+    assert_eq!((text("through"), text("user")), ("ham0".to_owned(), "root".to_owned()));
+    assert_eq!(made["volumes"][0]["rates"], json!({ "iops": 80, "bytes_per_second": 1 << 20 }));
+    let known = site.dir.join("known").to_string_lossy().into_owned();
+    fs::write(&known, format!("big {}\n", made["host_keys"][0].as_str().unwrap())).unwrap();
+    let own = site.machines.ssh_config().to_string_lossy().into_owned();
+    let key = site.machines.key().to_string_lossy().into_owned();
+    let (file, jump) =
+        (format!("UserKnownHostsFile={known}"), format!("ProxyCommand=ssh -F {own} -W %h:22 ham0"));
+    let way = [
+        "-F",
+        "none",
+        "-i",
+        &key,
+        "-o",
+        &file,
+        "-o",
+        "HostKeyAlias=big",
+        "-o",
+        "StrictHostKeyChecking=yes",
+        "-o",
+        &jump,
+    ];
+    let there = format!("root@{}", text("address"));
+    let disks = site.tool("ssh", &[&way[..], &[&there, "lsblk", "-bdno", "NAME,SIZE,SERIAL"]].concat());
+    let serial = made["volumes"][0]["device"]["serial"].as_str().unwrap();
+    let row: Vec<&str> =
+        disks.lines().find(|line| line.contains(serial)).unwrap().split_whitespace().collect();
+    assert_eq!(row[1], (8 << 20).to_string());
+    let again = hosts::done(site, &asked)["created"]["machines"][0].clone();
+    assert_eq!(again, made, "the same claim and name are the same guest");
+    assert_eq!(hosts::destroyed(site, hosts::CLAIM, "ham0").len(), 2);
+    assert_eq!(hosts::destroyed(site, hosts::CLAIM, "ham0"), Vec::<String>::new());
 }
 
 /// Makes a guest, by KVM where it works. A KVM in a guest may start one and then hang or fail: QEMU emulates the second try.

@@ -1,5 +1,5 @@
-//! NFS between two lab guests: one has the disk and exports it, the other mounts it and runs the load; then one of the two dies. Needs
-//! root, QEMU and the image.
+//! NFS between lab guests: one has the disk and exports it, another one mounts it and runs the load; then one of the two dies. With a
+//! third guest, two clients load one server at the same time. Needs root, QEMU and the image.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 const SERVER: &str = "diskproof-test-target";
 const CLIENT: &str = "diskproof-test-client";
+const SECOND: &str = "diskproof-test-second";
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// The same disk over NFS 4.2 and NFSv3. `randread` isn't cached, so the server's disk must deliver it; `again` comes from the server's
@@ -42,6 +43,35 @@ workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 4m }
 measure: { trial: 200s, ramp: 1s, rounds: 1 }
 ";
 
+/// Two clients of one server. `kept` comes from the server's memory.
+const MANY: &str = "
+experiment: many
+targets:
+  nas: { guest: diskproof-test-target, disks: { d1: { size: 160m, total_iops: 60 } } }
+  vm1: { guest: diskproof-test-client }
+  vm2: { guest: diskproof-test-second }
+volumes: { vol: { disks: [d1] } }
+stacks: { far: { layers: [ { ext4: { on: vol } }, { nfs: { version: 4.2 } } ] } }
+workloads:
+  one: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 8m, on: [vm1] }
+  both: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 8m, on: [vm1, vm2] }
+  kept: { rw: randread, bs: 16k, iodepth: 4, direct: 1, size: 1m, rate_iops: 40, on: [vm1, vm2] }
+measure: { trial: 8s, ramp: 1s, rounds: 2 }
+";
+
+/// The same server for a load of 200 s, in which somebody dies.
+const LONG_MANY: &str = "
+experiment: long
+targets:
+  nas: { guest: diskproof-test-target, disks: { d1: { size: 64m, total_iops: 50 } } }
+  vm1: { guest: diskproof-test-client }
+  vm2: { guest: diskproof-test-second }
+volumes: { vol: { disks: [d1] } }
+stacks: { far: { layers: [ { ext4: { on: vol } }, nfs ] } }
+workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 4m, on: [vm1, vm2] } }
+measure: { trial: 200s, ramp: 1s, rounds: 1 }
+";
+
 /// Lists what an agent process leaves if it doesn't undo what it built.
 const LEFT: &str = "grep diskproof /proc/self/mountinfo; cat /var/lib/nfs/etab; ls /var/lib/diskproof/journal /var/lib/diskproof/mnt 2>/dev/null \
     | grep -v :$ | grep .; systemctl is-active -q nfs-server && echo nfs-server; true";
@@ -59,12 +89,7 @@ impl Pair {
         let alone = testkit::exclusive();
         let dir = testkit::fresh_dir(name);
         testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
-        let [server, client] = [SERVER, CLIENT].map(|name| {
-            let lab = Lab::open(&testkit::state_dir(), name).unwrap();
-            lab.down().unwrap();
-            lab.ensure_up(&Shape::default(), &|_| ()).unwrap();
-            lab
-        });
+        let [server, client] = [SERVER, CLIENT].map(up);
         Self { dir, server, client, _alone: alone }
     }
 
@@ -79,8 +104,8 @@ impl Pair {
     }
 
     /// Starts a run of two hundred seconds and waits for the begin of its load.
-    fn measuring(&self) -> Child {
-        std::fs::write(self.dir.join("long.yaml"), LONG).unwrap();
+    fn measuring(&self, experiment: &str) -> Child {
+        std::fs::write(self.dir.join("long.yaml"), experiment).unwrap();
         let mut program = self.program(&["run", "long.yaml", "--progress", "lines"]);
         let mut run = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // Its file was written before, so any further I/O is the trial's reads.
@@ -104,6 +129,24 @@ impl Pair {
         let export = self.run(&["export", "latest", "--json"]);
         let export: Value = serde_json::from_slice(&export.stdout).unwrap_or_else(|_| panic!("{said}"));
         (ran.status.code(), said, export["run"].as_str().unwrap().to_owned())
+    }
+}
+
+fn up(name: &str) -> Lab {
+    let lab = Lab::open(&testkit::state_dir(), name).unwrap();
+    lab.down().unwrap();
+    lab.ensure_up(&Shape::default(), &|_| ()).unwrap();
+    lab
+}
+
+/// A third guest.
+struct Third(Lab);
+
+impl Drop for Third {
+    fn drop(&mut self) {
+        if !testkit::keep_wreck() {
+            let _ = self.0.down();
+        }
     }
 }
 
@@ -190,7 +233,7 @@ fn boots_two_guests_and_one_party_dies() {
 const KILL: &str = "kill -9 $(pgrep -f 'diskproof node')";
 
 fn node_of_the_client_is_killed(pair: &Pair) {
-    let run = pair.measuring();
+    let run = pair.measuring(LONG);
     says(&pair.client, KILL);
     let (code, said, name) = pair.ended(run);
     assert_eq!(code, Some(3), "{said}");
@@ -203,7 +246,7 @@ fn node_of_the_client_is_killed(pair: &Pair) {
 }
 
 fn node_of_the_server_is_killed(pair: &Pair) {
-    let run = pair.measuring();
+    let run = pair.measuring(LONG);
     says(&pair.server, KILL);
     let (code, said, name) = pair.ended(run);
     assert_eq!(code, Some(3), "{said}");
@@ -216,7 +259,7 @@ fn node_of_the_server_is_killed(pair: &Pair) {
 
 /// Both agent processes see the end of their input at the same time; whichever undoes first, both end.
 fn controller_is_killed(pair: &Pair) {
-    let mut run = pair.measuring();
+    let mut run = pair.measuring(LONG);
     run.kill().unwrap();
     run.wait().unwrap();
     let end = Instant::now() + LIMIT;
@@ -228,10 +271,88 @@ fn controller_is_killed(pair: &Pair) {
 
 /// The client waits for a machine that doesn't exist any more.
 fn server_is_gone(pair: &Pair) {
-    let run = pair.measuring();
+    let run = pair.measuring(LONG);
     pair.server.down().unwrap();
     let (code, said, _) = pair.ended(run);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("target nas"), "{said}");
     assert_eq!(left(&pair.client), "", "{said}");
+}
+
+/// Two guests load a third one at the same time; then an agent process of a client is killed, and the controller.
+#[test]
+fn boots_two_guests_that_load_what_a_third_serves() {
+    let pair = Pair::new("nfs-many");
+    let second = Third(up(SECOND));
+    two_clients_share_the_server(&pair, &second.0);
+    a_client_of_two_is_killed(&pair, &second.0);
+    controller_of_two_is_killed(&pair, &second.0);
+}
+
+fn two_clients_share_the_server(pair: &Pair, second: &Lab) {
+    std::fs::write(pair.dir.join("many.yaml"), MANY).unwrap();
+    let ran = pair.run(&["run", "many.yaml", "--progress", "lines"]);
+    let said = text(&ran.stdout) + &text(&ran.stderr);
+    assert!(ran.status.success(), "{said}");
+    let export: Value = serde_json::from_slice(&pair.run(&["export", "latest", "--json"]).stdout).unwrap();
+    let cell = |workload: &str| {
+        let all = export["cells"].as_array().unwrap();
+        all.iter().find(|cell| cell["workload"] == workload).unwrap().clone()
+    };
+    let (one, both) = (cell("one"), cell("both"));
+    for (cell, machines) in [(&one, 1), (&both, 2)] {
+        assert_eq!((&cell["target"], &cell["trials"]["done"]), (&"nas".into(), &2.into()), "{said}");
+        let iops = cell["metrics"]["iops"]["estimate"].as_f64().unwrap();
+        assert!((25.0..=66.0).contains(&iops), "{iops} of 60: {said}");
+        let device = cell["served"]["device"].as_f64().unwrap();
+        assert!(device > 0.85, "the server's disk delivered {device}: {said}");
+        assert!(cell["leaves"].to_string().contains("\"server:vd"), "{}", cell["leaves"]);
+        assert_eq!(cell["together"]["machines"].as_array().unwrap().len(), machines, "{said}");
+    }
+    let each: Vec<f64> = both["together"]["machines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|machine| machine["metrics"]["iops"]["estimate"].as_f64().unwrap())
+        .collect();
+    let total = both["metrics"]["iops"]["estimate"].as_f64().unwrap();
+    assert!((each.iter().sum::<f64>() - total).abs() < 0.01 * total && each.iter().all(|iops| *iops > 5.0));
+    let kept = cell("kept");
+    assert!(kept["served"]["other_cache"].as_f64().unwrap() > 0.3, "{said}");
+    let found = export["findings"].as_array().unwrap();
+    let cached =
+        found.iter().find(|one| one["cell"] == kept["id"] && one["claim"] == "served_from_other_cache");
+    let cached = cached.unwrap_or_else(|| panic!("{said}"))["text"].as_str().unwrap();
+    assert!(cached.contains("NFS server's memory") && !cached.starts_with("On vm"), "{cached}");
+    nothing_is_left(pair, second, &said);
+}
+
+fn nothing_is_left(pair: &Pair, second: &Lab, said: &str) {
+    let all = [left(&pair.server), left(&pair.client), left(second)];
+    assert_eq!(all, [const { String::new() }; 3], "{said}");
+}
+
+fn a_client_of_two_is_killed(pair: &Pair, second: &Lab) {
+    let run = pair.measuring(LONG_MANY);
+    says(second, KILL);
+    let (code, said, name) = pair.ended(run);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("vm2") && said.contains("diskproof undo"), "{said}");
+    assert_eq!([left(&pair.server), left(&pair.client)], [const { String::new() }; 2], "{said}");
+    assert!(left(second).contains("diskproof"), "killed is killed: {said}");
+    let undone = pair.run(&["undo", &name]);
+    assert!(undone.status.success(), "{}{}", text(&undone.stdout), text(&undone.stderr));
+    nothing_is_left(pair, second, &said);
+}
+
+fn controller_of_two_is_killed(pair: &Pair, second: &Lab) {
+    let mut run = pair.measuring(LONG_MANY);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let end = Instant::now() + LIMIT;
+    let all = || [left(&pair.server), left(&pair.client), left(second)].concat();
+    while !all().is_empty() {
+        assert!(Instant::now() < end, "{}", all());
+        std::thread::sleep(Duration::from_secs(1));
+    }
 }

@@ -228,7 +228,12 @@ fn loop_a_lost_machine_is_named_the_others_go_on_and_resume_makes_what_is_missin
     wait_for("the lost machine to undo", || site.left().is_empty());
     let resumed = site.run(&["resume", "--json"]);
     assert!(resumed.status.success(), "{}", text(&resumed.stderr));
-    assert_eq!(done(&site.export()).into_values().collect::<Vec<_>>(), [4, 4, 4]);
+    let export = site.export();
+    assert_eq!(done(&export).into_values().collect::<Vec<_>>(), [4, 4, 4]);
+    let again = |cell: &Value| cell["trials"]["cut_off"].as_u64().unwrap_or(0);
+    assert_eq!(export["cells"].as_array().unwrap().iter().map(again).sum::<u64>(), 1, "both are kept");
+    let shown = text(&site.run(&["show", "latest"]).stdout);
+    assert!(shown.contains("trials were cut off and made again"), "{shown}");
     assert_eq!(site.left(), Vec::<PathBuf>::new());
 }
 
@@ -250,4 +255,44 @@ fn loop_a_machine_that_hears_nothing_more_of_its_controller_ends_the_load_and_un
     std::thread::spawn(move || events.0.for_each(drop));
     let ended = run.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(3), "{}", text(&ended.stderr));
+}
+
+/// The pid of a machine's agent process, and those of the sshds between it and its controller.
+fn agent_of(machine: &mut KernelMate) -> (String, Vec<String>) {
+    let argv = |pid: &String| text(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+    let (sshds, others): (Vec<String>, Vec<String>) =
+        machine.sshd().sessions().into_iter().partition(|pid| argv(pid).starts_with("sshd"));
+    let is_agent = |pid: &String| argv(pid).split('\0').any(|word| word == "node");
+    let is_program = |pid: &String| !argv(pid).split('\0').any(|word| word == "-c");
+    (others.into_iter().find(|pid| is_agent(pid) && is_program(pid)).expect("an agent process"), sshds)
+}
+
+/// The record of a trial has no room in the pipe, and nobody reads it.
+#[test]
+fn loop_a_machine_whose_record_nobody_reads_undoes_when_the_controller_is_lost() {
+    let Some(mut site) = Site::new("unread", &["a"], &[]) else { return };
+    let one = experiment("a: { ssh: a }", "trial: 3s, ramp: 0s, rounds: 1");
+    fs::write(site.dir.join("e.yaml"), one).unwrap();
+    let (run, mut events) = site.start(&["run", "e.yaml", "--json"]);
+    events.until(|event| event["step"] == "measure");
+    let (agent, sshds) = agent_of(&mut site.machines[0]);
+    sshds.iter().for_each(|pid| signal("-STOP", pid));
+    // Opening it reads nothing.
+    let pipe = fs::File::open(format!("/proc/{agent}/fd/1")).unwrap();
+    wait_for("the pipe to be full", || rustix::io::ioctl_fionread(&pipe).unwrap() > 60_000);
+    assert!(!site.left().is_empty(), "its volumes are there while it writes");
+    wait_for("the machine to undo", || site.left().is_empty());
+    wait_for("the agent process to end", || !PathBuf::from(format!("/proc/{agent}/fd/1")).exists());
+    sshds.iter().for_each(|pid| signal("-CONT", pid));
+    std::thread::spawn(move || events.0.for_each(drop));
+    let ended = run.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(3), "{}", text(&ended.stderr));
+    let export = site.export();
+    let trials = &export["cells"][0]["trials"];
+    let cells = export["cells"].as_array().unwrap();
+    let failed: u64 = cells.iter().map(|cell| cell["trials"]["failed"].as_u64().unwrap()).sum();
+    assert_eq!(failed, 1, "the trial is kept with its reason: {trials}");
+    let claim =
+        export["findings"].as_array().unwrap().iter().find(|f| f["claim"] == "trials_failed").unwrap();
+    assert!(claim["text"].as_str().unwrap().contains("was cut off, in round 1: target a"), "{claim}");
 }

@@ -358,6 +358,9 @@ pub struct Created {
     /// The sshd's port; `None`: 22.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
+    /// The destination of ssh through which the address is reached, as the driver's own settings name it; `None`: it is reached directly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
     /// The user that the key logs in as; may use sudo without a password, or is root.
     pub user: String,
     /// The sshd's public keys, as in `known_hosts` without the host's name, learned through the provider; empty: not told, and the first

@@ -44,6 +44,7 @@ fn main() {
         started: &|_| {},
         progress: &|_| {},
         running: &|_| {},
+        begins_at_ns: None,
         follows: false,
         scratch: scratch.path(),
     };

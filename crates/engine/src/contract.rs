@@ -24,6 +24,12 @@ pub trait Engine {
     /// When the data could not be laid out in full, or the caller cancelled.
     fn prepare(&self, job: &Job<'_>) -> Result<Vec<PathBuf>, EngineError>;
 
+    /// Whether [`Engine::run`] is to be called before the load begins and waits for [`Job::begins_at_ns`] itself, because its program takes
+    /// time to start.
+    fn waits_itself(&self, _job: &Job<'_>) -> bool {
+        false
+    }
+
     /// Performs the workload on data that [`Engine::prepare`] laid out.
     ///
     /// # Errors
@@ -70,6 +76,8 @@ pub struct Job<'a> {
     /// Called about twenty times a second while the load runs (only from `run`), with what it completed lately: `None` before anything
     /// is known, and always from engines that don't tell it.
     pub running: &'a dyn Fn(Option<Progress>),
+    /// The moment at which the load begins, CLOCK_MONOTONIC in nanoseconds; `None`: at once. Only for [`Engine::waits_itself`].
+    pub begins_at_ns: Option<u64>,
     /// Whether the caller wants to know what the load completes while it runs.
     pub follows: bool,
     /// An existing directory for the engine's own files (job file, output); not on the device or file system under test.

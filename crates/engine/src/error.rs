@@ -7,6 +7,9 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// How the end of a program is described that a signal ended.
+pub(crate) const ENDED_BY_SIGNAL: &str = "was ended by signal";
+
 /// Why an engine could not do its work.
 #[derive(Debug, Error)]
 pub enum EngineError {
@@ -135,6 +138,21 @@ impl EngineError {
         match self {
             Self::Failed { output, .. } => output.take().map(|o| *o),
             _ => None,
+        }
+    }
+}
+
+impl EngineError {
+    /// Whether the load was cut off from outside: its program was killed or hung, or a disk was full. The same trial may succeed later.
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        match self {
+            Self::Hung { .. } => true,
+            Self::Failed { ended, errors, .. } => {
+                ended.starts_with(ENDED_BY_SIGNAL) || errors.iter().any(|error| error.errno == "ENOSPC")
+            }
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            _ => false,
         }
     }
 }

@@ -4,6 +4,7 @@ mod command;
 mod durable;
 mod exact;
 pub(crate) mod forbidden;
+mod gate;
 mod histlog;
 mod ini;
 mod jobfile;

@@ -4,7 +4,7 @@
 //! children and held by pidfd. The end of the jobs is the end of I/O, as exactly as it is visible from outside; fio itself runs
 //! for up to a quarter of a second longer.
 
-use crate::error::EngineError;
+use crate::error::{ENDED_BY_SIGNAL, EngineError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
@@ -309,7 +309,7 @@ fn now_ns() -> u64 {
 pub(crate) fn describe(status: Option<ExitStatus>) -> String {
     match status.map(|s| (s.code(), s.signal())) {
         Some((Some(code), _)) => format!("ended with status {code}"),
-        Some((None, Some(signal))) => format!("was ended by signal {signal}"),
+        Some((None, Some(signal))) => format!("{ENDED_BY_SIGNAL} {signal}"),
         _ => "did not end even when killed".to_owned(),
     }
 }

@@ -15,6 +15,8 @@ use thiserror::Error;
 pub const LOCAL: &str = "local";
 /// Time limit of a short command.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Begins a command that prints English, whatever locale the machine or its root has.
+const ENGLISH: [&str; 2] = ["env", "LC_ALL=C"];
 /// Prints the URI of libvirt, the state directory, the architecture, and which programs are there.
 const ABOUT: &str = r#"echo "${LIBVIRT_DEFAULT_URI:-qemu:///system}"; echo "${DISKPROOF_STATE:-/var/lib/diskproof}"; uname -m
 for p in virsh qemu-img sha256sum curl wget; do command -v "$p" >/dev/null && echo "$p"; done; exit 0"#;
@@ -289,7 +291,8 @@ impl At {
         stdin: Option<Vec<u8>>,
         limit: Duration,
     ) -> Result<String, AtError> {
-        let words = self.wrapped(words);
+        // Its answers are compared in English. sshd starts a program with the locale of that machine.
+        let words = self.wrapped(&[&ENGLISH, words].concat());
         let mut call = match &self.way {
             Way::Here => Invocation::program(words[0]).args(&words[1..]),
             Way::Far { ssh, .. } => ssh.call(&words),
@@ -393,6 +396,7 @@ mod tests {
         assert!(at.is_here() && at.ssh().is_none());
         assert_eq!(at.state("images"), "/nowhere/images");
         assert_eq!(at.run("print", &["printf", "%s|", "a b", "c'd"]).unwrap(), "a b|c'd|");
+        assert_eq!(at.run("print", &["printenv", "LC_ALL"]).unwrap(), "C\n");
         assert_eq!(at.feed("print", &["cat"], b"x".to_vec()).unwrap(), "x");
         let error = at.run("list it", &["ls", "/nowhere-at-all"]).unwrap_err().to_string();
         assert!(error.starts_with("local: can't list it: ") && error.contains("/nowhere-at-all"), "{error}");

@@ -72,6 +72,7 @@ fn node(plan: &Plan, name: &str, options: &Options) -> Result<(NodeAt, Option<Gu
             remote = true;
             (over(&ssh(destination, options), needs_root(plan, name))?, None, Vec::new())
         }
+        Some(TargetKind::Created { .. }) => return Err(FleetError::NotCreated(name.to_owned())),
         Some(TargetKind::Guest { lab, disks }) => {
             let guest = Guest::enter(lab, disks, options)?;
             let hosted = disks.iter().map(|disk| guest.hosted(disk)).collect();
@@ -99,6 +100,7 @@ pub fn connect_as_it_is(plan: &Plan, name: &str, options: &Options) -> Result<Op
 }
 
 fn needs_root(plan: &Plan, target: &str) -> bool {
-    let mounts = plan.cells.iter().any(|cell| cell.stack.client() == Some(target));
+    let mounts =
+        plan.cells.iter().any(|cell| cell.is_mounted_elsewhere() && cell.loading().contains(&target));
     mounts || volumes_of(plan, target).iter().any(|v| !matches!(v.kind, VolumeKind::Directory { .. }))
 }

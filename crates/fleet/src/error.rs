@@ -56,6 +56,9 @@ pub enum FleetError {
         /// The disk.
         disk: String,
     },
+    /// A driver has not created the machine.
+    #[error("the machine of target {0} is not there: its driver creates it for a run")]
+    NotCreated(String),
     /// A route leads into a guest that isn't up.
     #[error("the guest {0} was not started")]
     NotUp(String),
@@ -95,7 +98,7 @@ impl FleetError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::DiskOfOthers { .. } => Fault::User,
-            Self::NotUp(_) => Fault::Ours,
+            Self::NotCreated(_) | Self::NotUp(_) => Fault::Ours,
             Self::Lab(_)
             | Self::Ssh(_)
             | Self::Agent(_)

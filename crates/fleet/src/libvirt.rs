@@ -17,6 +17,7 @@ mod note;
 mod pattern;
 mod power;
 mod request;
+mod starting;
 mod vmadm;
 mod xml;
 
@@ -32,3 +33,10 @@ pub use pattern::{GuestPattern, NoGuest, select};
 pub use power::{Stop, reboot, start, stop};
 pub use request::{Network, NewDisk, NewGuest, Nic, is_public_key};
 pub use vmadm::{Description, Wrong};
+
+pub(crate) use build::{check_network, crashed, host_key, mac, random};
+pub(crate) use escape::{escaped, unescaped};
+pub(crate) use first_boot::disk as first_boot_disk;
+pub(crate) use guest_ssh::{GuestSsh, Try, address};
+pub(crate) use starting::Starting;
+pub(crate) use xml::{Boot, DiskFile, Host, Tuning, domain as description};

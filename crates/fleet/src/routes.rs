@@ -28,7 +28,8 @@ pub(crate) fn routes(plan: &Plan, guests: &mut [Guest], options: &Options) -> Re
     // true: a stack of the pair asks for NFSv3
     let mut pairs: BTreeMap<[&str; 2], bool> = BTreeMap::new();
     for cell in &plan.cells {
-        if let Some((nfs, client)) = cell.stack.nfs().zip(cell.stack.client()) {
+        let Some(nfs) = cell.stack.nfs().filter(|_| cell.is_mounted_elsewhere()) else { continue };
+        for client in cell.loading() {
             *pairs.entry([cell.target.as_str(), client]).or_default() |= nfs.version == Some(NfsVersion::V3);
         }
     }

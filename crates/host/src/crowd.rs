@@ -129,6 +129,20 @@ impl Crowd {
         }
     }
 
+    /// Asks a program and its process group to end, by SIGTERM. Whether it does is up to it.
+    pub fn ask_to_end(&self, id: usize) {
+        if let Some(member) = self.members.get(&id) {
+            let _ = kill_process_group(Pid::from_child(&member.child), Signal::TERM);
+        }
+    }
+
+    /// Kills a program with its process group. Its end is reported as any other.
+    pub fn kill(&self, id: usize) {
+        if let Some(member) = self.members.get(&id) {
+            member.kill();
+        }
+    }
+
     /// Waits for the next event, at most until `until`. `None`: nothing happened until then, or no program runs.
     ///
     /// # Errors

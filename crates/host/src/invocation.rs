@@ -28,6 +28,8 @@ pub struct Invocation {
     pub stdin: Option<Vec<u8>>,
     /// Environment variables besides `LC_ALL=C` and `PATH`.
     pub env: Vec<(OsString, OsString)>,
+    /// Whether a user's program gets only `PATH`, `HOME`, `LC_ALL` and the variables of [`Self::env`], not diskproof's environment.
+    pub bare: bool,
     /// Working directory; `None`: `/`, so that no mount point is kept busy.
     pub directory: Option<PathBuf>,
     /// Exit statuses that are not failures.
@@ -45,6 +47,7 @@ impl Invocation {
             args: Vec::new(),
             stdin: None,
             env: Vec::new(),
+            bare: false,
             directory: None,
             accepted: vec![0],
             timeout: None,
@@ -94,6 +97,13 @@ impl Invocation {
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.as_ref().to_os_string(), value.as_ref().to_os_string()));
+        self
+    }
+
+    /// Gives a user's program only `PATH`, `HOME`, `LC_ALL` and the variables of [`Self::env`]: others may hold secrets.
+    #[must_use]
+    pub fn bare(mut self) -> Self {
+        self.bare = true;
         self
     }
 

@@ -87,6 +87,10 @@ pub(crate) fn command(cmd: &Invocation, path: &std::path::Path) -> Command {
     if !keeps_environment {
         // BLKID_FILE, LIBMOUNT_*, LOOPDEV_DEBUG and similar variables must not change the results of a tool.
         command.env_clear().env("PATH", DIRECTORIES.join(":"));
+    } else if cmd.bare {
+        command
+            .env_clear()
+            .envs(["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     }
     let locale = match cmd.program {
         // Ansible refuses all others, and manifests may have any characters.

@@ -12,6 +12,8 @@ pub enum Tool {
     AnsiblePlaybook,
     /// Lists the mirrors of Debian packages.
     AptGet,
+    /// Calls the services of Amazon, or of those that are compatible.
+    Aws,
     /// Low-level probe for signatures on block devices.
     Blkid,
     /// btrfs administration.
@@ -34,6 +36,8 @@ pub enum Tool {
     Fio,
     /// Unmounts what sshfs mounts.
     Fusermount,
+    /// Google Cloud's tool: it knows the user's account.
+    Gcloud,
     /// Looks up the addresses of names.
     Getent,
     /// Loop devices.
@@ -110,10 +114,11 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, by name.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 51] = [
         Self::AnsibleInventory,
         Self::AnsiblePlaybook,
         Self::AptGet,
+        Self::Aws,
         Self::Blkid,
         Self::Bonnie,
         Self::Btrfs,
@@ -125,6 +130,7 @@ impl Tool {
         Self::Exportfs,
         Self::Fio,
         Self::Fusermount,
+        Self::Gcloud,
         Self::Getent,
         Self::Losetup,
         Self::Lsblk,
@@ -169,6 +175,7 @@ impl Tool {
             Self::AnsibleInventory => "ansible-inventory",
             Self::AnsiblePlaybook => "ansible-playbook",
             Self::AptGet => "apt-get",
+            Self::Aws => "aws",
             Self::Blkid => "blkid",
             Self::Btrfs => "btrfs",
             Self::Cryptsetup => "cryptsetup",
@@ -183,6 +190,7 @@ impl Tool {
             Self::Exportfs => "exportfs",
             Self::Fio => "fio",
             Self::Fusermount => "fusermount3",
+            Self::Gcloud => "gcloud",
             Self::Getent => "getent",
             Self::Losetup => "losetup",
             Self::Lsblk => "lsblk",
@@ -225,6 +233,7 @@ impl Tool {
         match self {
             Self::AnsibleInventory | Self::AnsiblePlaybook => "ansible-core",
             Self::AptGet => "apt",
+            Self::Aws => "awscli",
             Self::Blkid | Self::Lsblk | Self::Setpriv | Self::Unshare | Self::Wipefs => "util-linux",
             Self::Btrfs | Self::MkfsBtrfs => "btrfs-progs",
             Self::Cryptsetup => "cryptsetup-bin",
@@ -241,6 +250,8 @@ impl Tool {
             Self::Systemctl => "systemd",
             Self::Fio => "fio",
             Self::Fusermount => "fuse3",
+            // of Google's own repository; Debian has none
+            Self::Gcloud => "google-cloud-cli",
             Self::Getent => "libc-bin",
             Self::MakeBcache => "bcache-tools",
             Self::Lvm => "lvm2",
@@ -263,14 +274,16 @@ impl Tool {
         }
     }
 
-    /// Whether only the lab, a queue or connections between machines use it: its version doesn't affect a measurement.
+    /// Whether only the lab, a queue, a driver or connections between machines use it: its version doesn't affect a measurement.
     #[must_use]
     pub fn is_of_the_lab(self) -> bool {
         matches!(
             self,
             Self::AptGet
+                | Self::Aws
                 | Self::Curl
                 | Self::Fusermount
+                | Self::Gcloud
                 | Self::Getent
                 | Self::Mmdebstrap
                 | Self::QemuImg

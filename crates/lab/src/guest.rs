@@ -363,7 +363,11 @@ impl Lab {
                 .map_err(LabError::file("copy", saved.join("root.qcow2")))?;
             let card = self.start(&boot, true)?;
             save::restore(&mut boot.monitor()?, &self.guest, &saved.join("state.zst"))?;
-            boot.await_ssh(&self.door_of(&card), RESTORE)?;
+            let door = self.door_of(&card);
+            boot.await_ssh(&door, RESTORE)?;
+            // All guests come from one saved state, and an NFS server takes clients of one name for one client.
+            let named = door.run(&LocalRunner, &["hostname", &self.name], COMMAND);
+            named.map_err(LabError::command("naming the guest"))?;
             Ok(card)
         })
     }

@@ -167,8 +167,8 @@ fn mark(
         let letters = letters(round, findings);
         return (!letters.is_empty()).then(|| (place, short(letters)));
     };
-    svg.group("finding", &format!("round {} failed: {why}", round.round + 1));
-    svg.text("mark", place, Anchor::Middle, &short("failed".to_owned()));
+    svg.group("finding", &format!("round {} {}: {why}", round.round + 1, round.word));
+    svg.text("mark", place, Anchor::Middle, &short(round.word.to_owned()));
     svg.end();
     None
 }
@@ -204,6 +204,21 @@ fn values(svg: &mut Svg, panels: &Panels<'_>, cell: &CellView, (name, metric): (
         Some((x, scale.place(value_of(cell, metric, round)?)))
     });
     svg.dots("values", places);
+    let without = panels.rounds.iter().enumerate().filter(|(_, round)| round.failed.is_some());
+    let middles = without.map(|(place, _)| panels.left(place) + f64::from(panels.inner()) / 2.0);
+    let marks: String = middles.map(|x| struck_out(x, top + TRACK - 4.0)).collect();
+    svg.path("bracket", &marks);
+}
+
+/// An open mark that is struck out: a trial that has no value.
+fn struck_out(x: f64, y: f64) -> String {
+    let [left, top, end] = [x - 3.5, y + 5.0, y - 5.0].map(number);
+    format!(
+        "M{left} {}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0M{} {top}L{} {end}",
+        number(y),
+        number(x - 5.0),
+        number(x + 5.0)
+    )
 }
 
 /// The judged value of a round; `None` if the round has none.
@@ -288,7 +303,7 @@ fn numbers(
     let row = |round: &Round| {
         let mut row = vec![Entry::Number(f64::from(round.round) + 1.0)];
         row.extend(judged.map(|(_, metric)| match &round.failed {
-            Some(_) => Entry::from("failed"),
+            Some(_) => Entry::from(round.word),
             None => value_of(cell, metric, round).into(),
         }));
         row.extend(lines.iter().flat_map(|one| ends((one.line)(&round.course), one.factor)));

@@ -38,6 +38,8 @@ pub(crate) struct Round {
     pub(crate) round: u32,
     /// Why it failed; `None`: it was measured.
     pub(crate) failed: Option<String>,
+    /// What a failed trial is called: `failed` or `cut off`.
+    pub(crate) word: &'static str,
     /// Its rates over time.
     pub(crate) course: Course,
     /// Its latencies by percentile, by the kind of request.
@@ -83,6 +85,7 @@ impl TrialPart {
             round: Round {
                 round: trial.id.round,
                 failed,
+                word: if trial.cut_off { "cut off" } else { "failed" },
                 course: Course::of(trial, readings),
                 curves: percentiles::curves(trial),
             },

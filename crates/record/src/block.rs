@@ -32,6 +32,16 @@ pub struct BlockMachine {
 }
 
 impl BlockMachine {
+    /// Whether the other is this machine: the same boot, or, where a boot isn't known, a like machine of the same name. A machine that
+    /// has booted in between counts as another one.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.boot_id, &other.boot_id) {
+            (Some(a), Some(b)) => a == b,
+            _ => self.name == other.name && self.is_like(other),
+        }
+    }
+
     /// Whether the other machine has the same CPUs, memory and kernel, so that both may measure the same.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
@@ -127,6 +137,10 @@ mod tests {
             ..one.clone()
         };
         assert!(one.is_like(&renamed));
+        assert!(!one.is_same(&renamed));
+        let booted = |boot_id: &str| BlockMachine { boot_id: Some(boot_id.to_owned()), ..one.clone() };
+        assert!(one.is_same(&booted("x")) && booted("x").is_same(&renamed));
+        assert!(!booted("x").is_same(&booted("y")));
         assert!(!one.is_like(&BlockMachine { cpus: Some(4), ..one.clone() }));
         assert!(!one.is_like(&BlockMachine { memory_bytes: Some(8 << 30), ..one.clone() }));
         assert!(!one.is_like(&BlockMachine { kernel: None, ..one.clone() }));

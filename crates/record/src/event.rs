@@ -8,6 +8,15 @@ use crate::volume::VolumeFacts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Of how many machines that run a load together the rates are known now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachinesHeard {
+    /// Machines whose rates are known.
+    pub heard: u32,
+    /// All machines of the load.
+    pub of: u32,
+}
+
 /// One event of a run. `--json` prints events, one per line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -116,10 +125,12 @@ pub enum Event {
     LoadSampled {
         /// The cell.
         cell: CellId,
-        /// I/Os per second that these devices completed since the event before.
-        iops: f64,
-        /// Bytes per second that they moved.
-        bytes_per_second: f64,
+        /// I/Os per second that these devices completed since the event before; `None`: no device is known below the load.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        iops: Option<f64>,
+        /// Bytes per second that they moved; `None` likewise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bytes_per_second: Option<f64>,
         /// Mean time that an I/O waited for them, in milliseconds; `None` when none completed.
         wait_ms: Option<f64>,
         /// I/Os per second that the load itself completed, mean of the last half second or of one step of a long trial; `None`: unknown,
@@ -132,6 +143,9 @@ pub enum Event {
         /// Bytes that these devices moved in the same time over those of the load, at most 1; `None`: unknown, or the load moved nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device_share: Option<f64>,
+        /// Whose rates these are the sums of, if several machines run the load together; `None`: it is one machine.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        machines: Option<MachinesHeard>,
     },
     /// What the run has used of its budgets so far. It follows each trial.
     Spent {

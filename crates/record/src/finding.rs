@@ -135,6 +135,8 @@ pub enum Claim {
     Skipped,
     /// The Slurm job of a block didn't have its node to itself.
     SharedNode,
+    /// Trials were cut off, because their machine was lost, a disk was full, or their load program was killed, and were made again.
+    TrialsCutOff,
     /// Machines that differ did the blocks of a queued run.
     MachinesDiffer,
 }

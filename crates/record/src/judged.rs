@@ -29,9 +29,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Name and version of the output format. Within a major version, fields are only added; a reader ignores fields that it doesn't know.
 ///
 /// * 1.0: first.
-/// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases` and `too_fast` of a cell; metrics of copies, of Bonnie++, of syncs
+/// * 1.3: `contrasts`, `sweeps`, `effects`, `searches`; `options`, `layers`, `phases`, `too_fast` and `paired_rounds` of a cell; metrics of copies, of Bonnie++, of syncs
 ///   and durable writes; `tags`; `provision` of the environment; `emulated`; `fronts`, `list` of `prices`; `choice`; `rounds` of a finding;
-///   the reason `requested` and the claim `skipped`.
+///   the reason `requested` and the claims `skipped` and `trials_cut_off`; `cut_off` of a cell's trials.
 /// * 1.2: `limited_by`, `model`, `leaves` of a cell; `rounds` of a cell and `comparisons` of an answer; `prices`, `reached`; median and trimmed mean of a
 ///   metric; reasons of stopping and claims were added.
 /// * 1.1: `engines` and `verified` of a cell, `native_ceiling` of the environment; metrics of trims and of the generator's cost.
@@ -134,6 +134,10 @@ pub struct CellView {
     /// The round, from 0, of each measured trial, in the order of a metric's `values`.
     #[serde(default)]
     pub rounds: Vec<u32>,
+    /// The number by which each of these trials is paired with those of other cells, if a block of a queued run was begun on one machine
+    /// and finished on another: the round, or else a number of its own for the trials of that round on another machine. Empty: the rounds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paired_rounds: Vec<u32>,
     /// Metrics by name (docs/metrics.md), including those that the experiment derives. Empty when no trial was measured.
     pub metrics: BTreeMap<String, Metric>,
     /// Metrics whose tests ended too quickly in some trials (Bonnie++ prints `+++++`), with the number of these trials. Such a
@@ -167,6 +171,14 @@ pub struct CellView {
     /// of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<TogetherView>,
+}
+
+impl CellView {
+    /// The number by which each trial is paired with those of other cells, in the order of `rounds`.
+    #[must_use]
+    pub fn paired_by(&self) -> &[u32] {
+        if self.paired_rounds.is_empty() { &self.rounds } else { &self.paired_rounds }
+    }
 }
 
 /// One phase of a job file: sections that ran at the same time, after those of the phase before.
@@ -389,10 +401,18 @@ pub struct Asked {
 pub struct TrialCount {
     /// Measured trials.
     pub done: u32,
-    /// Failed trials.
+    /// Failed trials. Among them are those that were cut off, e.g. by the loss of their machine, until a resumed run has made them again.
     pub failed: u32,
+    /// Trials that were cut off and have been made again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_off: u32,
     /// Planned trials; in a run that stops when its goal is reached, the trials that ran.
     pub planned: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// One metric of one cell. It always has its interval and its number of trials.

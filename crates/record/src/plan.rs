@@ -5,6 +5,7 @@ use crate::provision::ProvisionStep;
 use crate::stack::Stack;
 use crate::target::Target;
 use crate::version::FormatVersion;
+use crate::volume::Volume;
 pub use crate::want::{Bound, Want};
 use crate::workload::Workload;
 use schemars::JsonSchema;
@@ -47,6 +48,10 @@ pub struct Plan {
     /// Provisioning steps on the machines before anything is built, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provision: Vec<ProvisionStep>,
+    /// Groups of volumes, alike and in the order of their names. In each round, [`Self::seed`] decides anew which of them stands in the
+    /// place of which.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shuffled: Vec<Vec<Volume>>,
     /// Cells that the user skipped while the run went on, and the round, from 0, in which this happened. They get no more trials.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<CellId, u32>,
@@ -71,6 +76,7 @@ impl Plan {
             derived: Vec::new(),
             targets: Vec::new(),
             provision: Vec::new(),
+            shuffled: Vec::new(),
             skipped: BTreeMap::new(),
         }
     }
@@ -242,11 +248,18 @@ impl Cell {
         !self.workload.on.is_empty()
     }
 
-    /// Whether the stack is built on this machine. Each machine of [`Workload::on`] builds it, since it is a directory that all of
-    /// them have.
+    /// Whether other machines mount the stack over NFS: its `client`, or each machine of [`Workload::on`].
+    #[must_use]
+    pub fn is_mounted_elsewhere(&self) -> bool {
+        self.stack.client().is_some() || (self.is_together() && self.stack.nfs().is_some())
+    }
+
+    /// Whether the stack is built on this machine. Unless they mount it over NFS, each machine of [`Workload::on`] builds it, since
+    /// it is a directory that all of them have.
     #[must_use]
     pub fn is_built_on(&self, target: &str) -> bool {
-        self.target == target || self.workload.on.iter().any(|name| name == target)
+        let by_all = !self.is_mounted_elsewhere();
+        self.target == target || (by_all && self.workload.on.iter().any(|name| name == target))
     }
 
     /// Returns all machines that take part: those that build the stack, then those that load it; each once.

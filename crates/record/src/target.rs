@@ -52,6 +52,44 @@ pub enum TargetKind {
         /// Disks of the guest.
         disks: Vec<LabDisk>,
     },
+    /// A machine that a driver creates for the run.
+    Created {
+        /// The driver's name.
+        driver: String,
+        /// Settings in the driver's words, as the experiment has them.
+        settings: serde_json::Map<String, serde_json::Value>,
+        /// Volumes that are created with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        volumes: Vec<CreatedVolume>,
+    },
+}
+
+/// Volumes that a driver creates with a machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CreatedVolume {
+    /// Its name in the experiment file; several have an index too, as an emulated volume with `count`.
+    pub name: String,
+    /// How many there are; `None`: one, whose name has no index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Size of each in bytes; `None`: the machine brings it along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// Settings in the driver's words.
+    pub settings: serde_json::Map<String, serde_json::Value>,
+}
+
+impl CreatedVolume {
+    /// Returns the names of the single volumes: that of [`crate::volume::Volume`], and the one that the driver gets.
+    #[must_use]
+    pub fn single(&self) -> Vec<(String, String)> {
+        match self.count {
+            None => vec![(self.name.clone(), self.name.clone())],
+            Some(count) => {
+                (0..count).map(|i| (format!("{}[{i}]", self.name), format!("{}-{i}", self.name))).collect()
+            }
+        }
+    }
 }
 
 /// A disk of a lab guest, emulated by QEMU.

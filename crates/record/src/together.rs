@@ -1,8 +1,10 @@
 //! One workload from several machines at the same time: each machine's part of a trial, the offset of its clock, and their sum.
 
 mod merge;
+mod mounted;
 
 pub use merge::merged;
+pub use mounted::mounted;
 
 use crate::clock::{ClockOffset, Reading};
 use crate::trial::{Part, Window};

@@ -39,11 +39,19 @@ pub struct TrialRecord {
     pub seed: u64,
     /// Start time, UTC, milliseconds since the epoch.
     pub started_unix_ms: u64,
+    /// The volumes that stood under the stack's first layer, by name and in order, if they were drawn for this round
+    /// ([`crate::plan::Plan::shuffled`]); else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<String>,
     /// How the trial ended.
     pub outcome: Outcome,
     /// Whether it failed because the guard refused a disk or directory. Such a failure is not the stack's fault.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
+    /// Whether it failed because it was cut off: its machine or the connection was lost, a disk was full, or its load program was killed
+    /// or hung. A resumed run makes such a trial again, and keeps both.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
     /// Duration of each step.
     pub steps: Vec<StepTime>,
     /// The arguments of mkfs, mount and other programs that built the stack, in order.
@@ -92,7 +100,8 @@ pub struct TrialRecord {
     pub trials_before: Option<u32>,
     /// Results of the engine; `None` if it never ran.
     pub engine: Option<EngineOutput>,
-    /// Kernel counters around the trial; without samples where [`Self::parts`] have their own.
+    /// Kernel counters around the trial. Where [`Self::parts`] have their own samples, only those of a machine that exports what they
+    /// mount, with the sums of the mounts' counters, by the controller's clock.
     pub evidence: Evidence,
     /// What each machine did, if several machines ran the workload at the same time ([`crate::workload::Workload::on`]); else empty.
     /// `engine` has then the sums over all of them.
@@ -112,8 +121,10 @@ impl TrialRecord {
             block: None,
             seed,
             started_unix_ms,
+            drawn: Vec::new(),
             outcome,
             refused: false,
+            cut_off: false,
             steps: Vec::new(),
             built: Vec::new(),
             settings: Vec::new(),

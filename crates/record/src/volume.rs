@@ -46,6 +46,14 @@ pub enum VolumeKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<LimitChange>,
     },
+    /// A volume that a driver creates with its machine.
+    Created {
+        /// Its name among the machine's volumes, as the driver gets it.
+        volume: String,
+        /// Size in bytes; `None`: the machine brings it along.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size_bytes: Option<u64>,
+    },
     /// An existing directory.
     Directory {
         /// Absolute path; the directory must exist.

@@ -96,6 +96,7 @@ pub fn title(finding: &Finding) -> &'static str {
         Claim::SourceUnknown => "the source or destination of the bytes is unknown",
         Claim::IntervalTooWide => "the interval is wider than asked",
         Claim::TrialsFailed => "trials failed",
+        Claim::TrialsCutOff => "trials were cut off and made again",
         Claim::IoErrors => "I/O errors",
         Claim::ExpectationMissed => "an expectation was missed",
         Claim::ServedFromOtherCache => "served by a cache above the device",

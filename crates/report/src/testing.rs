@@ -79,9 +79,10 @@ pub(crate) fn cell(id: &str, stack: &str, workload: &str, rw: Rw, bs: u64) -> Ce
         }),
         options: BTreeMap::new(),
         layers: Vec::new(),
-        trials: TrialCount { done: 3, failed: 0, planned: 3 },
+        trials: TrialCount { done: 3, failed: 0, cut_off: 0, planned: 3 },
         void: false,
         rounds: Vec::new(),
+        paired_rounds: Vec::new(),
         metrics: BTreeMap::new(),
         too_fast: BTreeMap::new(),
         served: Some(device),
@@ -329,12 +330,12 @@ pub(crate) fn trap() -> RunView {
     cached.void = true;
     cells.push(cached);
     let mut failed = cell("c4", "btrfs-zstd", "randread-missing", Rw::Randread, 4096);
-    failed.trials = TrialCount { done: 0, failed: 3, planned: 3 };
+    failed.trials = TrialCount { done: 0, failed: 3, cut_off: 0, planned: 3 };
     (failed.served, failed.served_read, failed.void) = (None, None, true);
     cells.push(failed);
     let mut one = cell("c5", "btrfs-zstd", "randread-once", Rw::Randread, 4096);
     side(&mut one, "read", (1_251.7, None), 80_000.0);
-    one.trials = TrialCount { done: 1, failed: 0, planned: 3 };
+    one.trials = TrialCount { done: 1, failed: 0, cut_off: 0, planned: 3 };
     cells.push(one);
     let mut view = run("compression-trap", "What does a compressing file system make of a read test?", cells);
     view.findings = vec![

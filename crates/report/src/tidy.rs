@@ -10,20 +10,23 @@ use record::latency::LatencySteps;
 use record::metric::{MONEY, info};
 use record::plan::{Cell, Plan};
 use record::printable::printable;
-use record::trial::{Outcome, Series, TrialRecord, Window};
+use record::trial::{Outcome, Part, Series, TrialRecord, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HEAD: [&str; 6] = ["run", "experiment", "cell", "target", "stack", "workload"];
-const TRIAL: [(&str, Kind); 7] = [
+const TRIAL: [(&str, Kind); 10] = [
     ("round", Kind::Integer),
     ("started_unix_ms", Kind::Integer),
     ("failed", Kind::Flag),
+    ("cut_off", Kind::Flag),
     ("imported_from", Kind::Text),
     ("metric", Kind::Text),
     ("value", Kind::Number),
     ("unit", Kind::Text),
+    ("machine", Kind::Text),
+    ("volumes", Kind::Text),
 ];
-const SERIES: [(&str, Kind); 12] = [
+const SERIES: [(&str, Kind); 13] = [
     ("round", Kind::Integer),
     ("source", Kind::Text),
     ("seconds", Kind::Number),
@@ -36,6 +39,7 @@ const SERIES: [(&str, Kind); 12] = [
     ("lat_p50", Kind::Number),
     ("lat_p99", Kind::Number),
     ("lat_max", Kind::Number),
+    ("machine", Kind::Text),
 ];
 
 /// What the fields of a column are.
@@ -119,13 +123,10 @@ impl<'p> Tidy<'p> {
         texts.chain(own.iter().map(|(name, kind)| Column { name: (*name).to_owned(), kind: *kind })).collect()
     }
 
-    /// A trial's rows: one per metric. A trial without metrics has one row with an empty metric.
+    /// A trial's rows: one per metric. A trial without metrics has one row with an empty metric. If several machines ran the workload together,
+    /// the rows of all of them are followed by those of each.
     #[must_use]
     pub fn trial(&self, trial: &TrialRecord) -> Vec<Row> {
-        let Some(mut head) = self.head(trial) else { return Vec::new() };
-        head.push(Field::Integer(trial.started_unix_ms));
-        head.push(Field::Flag(matches!(trial.outcome, Outcome::Failed(_))));
-        head.push(Field::text(trial.imported.as_ref().map_or("", |from| &from.file)));
         let cell = self.cells.get(&trial.id.cell);
         let mut metrics = cell.map(|cell| self.plan.metrics(cell, trial)).unwrap_or_default();
         let derived = self.plan.derived.iter().filter_map(|derived| {
@@ -133,8 +134,27 @@ impl<'p> Tidy<'p> {
         });
         let derived: Vec<(String, f64)> = derived.collect();
         metrics.extend(derived);
+        let all = self.metric_rows("", trial, &metrics);
+        let machine = |part: &Part| self.metric_rows(&part.target, &part.record, &part.record.metrics());
+        all.into_iter().chain(trial.parts.iter().flat_map(machine)).collect()
+    }
+
+    /// The rows of these metrics. `machine`: the one that measured them; empty for all machines of the trial.
+    fn metric_rows(&self, machine: &str, trial: &TrialRecord, metrics: &BTreeMap<String, f64>) -> Vec<Row> {
+        let Some(mut head) = self.head(trial) else { return Vec::new() };
+        head.push(Field::Integer(trial.started_unix_ms));
+        head.push(Field::Flag(matches!(trial.outcome, Outcome::Failed(_))));
+        head.push(Field::Flag(trial.cut_off));
+        head.push(Field::text(trial.imported.as_ref().map_or("", |from| &from.file)));
         let row = |name: &str, value: Option<f64>, unit: &str| {
-            [head.clone(), vec![Field::text(name), Field::Number(value), Field::text(unit)]].concat()
+            let own = [
+                Field::text(name),
+                Field::Number(value),
+                Field::text(unit),
+                Field::text(machine),
+                Field::text(&trial.drawn.join(" ")),
+            ];
+            head.iter().cloned().chain(own).collect()
         };
         if metrics.is_empty() {
             return vec![row("", None, "")];
@@ -148,9 +168,16 @@ impl<'p> Tidy<'p> {
     }
 
     /// A trial's time series: one row per step of the engine's series, one per step of its latencies of reads and of writes, and one per
-    /// interval of the kernel's counters and device.
+    /// interval of the kernel's counters and device. If several machines ran the workload together, the rows of all of them are followed by
+    /// those of each, whose seconds count from the begin of its own measured time.
     #[must_use]
     pub fn series(&self, trial: &TrialRecord) -> Vec<Row> {
+        let machine = |part: &Part| self.step_rows(&part.target, &part.record);
+        let all = self.step_rows("", trial);
+        all.into_iter().chain(trial.parts.iter().flat_map(machine)).collect()
+    }
+
+    fn step_rows(&self, machine: &str, trial: &TrialRecord) -> Vec<Row> {
         let (Some(head), Some(engine)) = (self.head(trial), &trial.engine) else { return Vec::new() };
         let row = |step: Step| -> Row {
             let Step { source, seconds, length, measured, read, write, trim, bytes, latency_ns } = step;
@@ -168,6 +195,7 @@ impl<'p> Tidy<'p> {
                 p50,
                 p99,
                 max,
+                Field::text(machine),
             ];
             head.iter().cloned().chain(own).collect()
         };
@@ -333,7 +361,7 @@ mod tests {
     use record::latency::LatencySteps;
     use record::plan::{Cell, Derived, Formula, Measure, Plan};
     use record::stack::{Rebuild, Stack};
-    use record::trial::{EngineOutput, Outcome, Series, Totals, TrialRecord, Window};
+    use record::trial::{EngineOutput, Outcome, Part, Series, Totals, TrialRecord, Window};
     use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 
     fn plan() -> Plan {
@@ -370,6 +398,7 @@ mod tests {
     fn trial() -> TrialRecord {
         let id = TrialId { cell: CellId("c1".to_owned()), round: 0 };
         let mut trial = TrialRecord::new(id, 1, 77, Outcome::Measured);
+        trial.drawn = vec!["vol[2]".to_owned(), "vol[0]".to_owned()];
         let window = Window { start_ns: 5_000_000_000, end_ns: 7_000_000_000 };
         let mut engine = EngineOutput::new("fio-3.33".to_owned(), window);
         engine.read = Some(Totals { ios: 30, iops: 15.0, bytes_per_second: 61440.0, ..Totals::default() });
@@ -412,12 +441,15 @@ mod tests {
         let tidy = Tidy::new(&run, &plan);
         assert_eq!(
             csv_header(&tidy.trial_columns()),
-            "run,experiment,cell,target,stack,workload,level_iodepth,round,started_unix_ms,failed,imported_from,metric,value,unit\r\n"
+            "run,experiment,cell,target,stack,workload,level_iodepth,round,started_unix_ms,failed,cut_off,imported_from,metric,value,unit,machine,volumes
+"
         );
         let text = csv_rows(&tidy.trial(&trial()));
-        let first = "r,x,c1,local,\"ext4, \"\"fast\"\"\\x1b\",=randread,4,0,77,0,,";
+        let first = "r,x,c1,local,\"ext4, \"\"fast\"\"\\x1b\",=randread,4,0,77,0,0,,";
         assert!(text.lines().all(|line| line.starts_with(first)), "{text}");
-        for end in ["iops,15,1/s", "read_bw,61440,B/s", "twice,30,"] {
+        for end in
+            ["iops,15,1/s,,vol[2] vol[0]", "read_bw,61440,B/s,,vol[2] vol[0]", "twice,30,,,vol[2] vol[0]"]
+        {
             assert!(text.contains(&format!(",{end}\r\n")), "{end} in {text}");
         }
         assert!(!text.contains("write_"), "what wasn't measured has no row: {text}");
@@ -429,9 +461,47 @@ mod tests {
         let imported = Some(Imported { file: "a.json".to_owned(), format: "fio JSON".to_owned() });
         let failed =
             TrialRecord { outcome: Outcome::Failed("no".to_owned()), engine: None, imported, ..trial() };
-        assert!(csv_rows(&Tidy::new(&run, &plan).trial(&failed)).ends_with(",4,0,77,1,a.json,,,\r\n"));
+        assert!(csv_rows(&Tidy::new(&run, &plan).trial(&failed)).ends_with(
+            ",4,0,77,1,0,a.json,,,,,vol[2] vol[0]
+"
+        ));
         let other = TrialRecord { id: TrialId { cell: CellId("other".to_owned()), round: 0 }, ..trial() };
         assert!(Tidy::new(&run, &plan).trial(&other).is_empty(), "a cell that isn't planned has no names");
+    }
+
+    /// Machines that loaded together: the whole has no machine, each machine its name.
+    #[test]
+    fn machines_that_ran_together_have_rows_of_their_own() {
+        let (plan, run) = (plan(), RunId("r".to_owned()));
+        let part = |target: &str, iops: f64| {
+            let mut record = trial();
+            if let Some(read) = record.engine.as_mut().and_then(|engine| engine.read.as_mut()) {
+                read.iops = iops;
+            }
+            Part {
+                target: target.to_owned(),
+                clock_before: None,
+                clock_after: None,
+                agreed_ns: None,
+                began: None,
+                ended: None,
+                record: Box::new(record),
+            }
+        };
+        let mut lost = part("c", 0.0);
+        lost.record.outcome = Outcome::Failed("it is lost".to_owned());
+        lost.record.engine = None;
+        let whole = TrialRecord { parts: vec![part("a", 10.0), part("b", 5.0), lost], ..trial() };
+        let tidy = Tidy::new(&run, &plan);
+        let text = csv_rows(&tidy.trial(&whole));
+        for end in
+            [",0,77,0,,iops,15,1/s,", ",iops,10,1/s,a", ",iops,5,1/s,b", ",0,77,1,,,,,c", ",twice,30,,"]
+        {
+            assert!(text.contains(&format!("{end}\r\n")), "{end} in {text}");
+        }
+        assert_eq!(text.matches("twice").count(), 1, "what the experiment derives is of the whole");
+        let lines = |tail: &str| csv_rows(&tidy.series(&whole)).matches(tail).count();
+        assert_eq!((lines(",\r\n"), lines(",a\r\n"), lines(",b\r\n"), lines(",c\r\n")), (5, 5, 5, 0));
     }
 
     #[test]
@@ -464,11 +534,11 @@ mod tests {
         assert_eq!(
             tails,
             [
-                "engine,0,1,1,10,0,0,40960,,,",
-                "engine,1,1,1,20,0,0,81920,,,",
-                "read_latency,0,2,1,,,,,1.5,,2",
-                "sda,-1,1,0,7,0,,28672,,,",
-                "sda,0,2,1,20,0,,81920,,,"
+                "engine,0,1,1,10,0,0,40960,,,,",
+                "engine,1,1,1,20,0,0,81920,,,,",
+                "read_latency,0,2,1,,,,,1.5,,2,",
+                "sda,-1,1,0,7,0,,28672,,,,",
+                "sda,0,2,1,20,0,,81920,,,,"
             ],
             "discards that the kernel doesn't count are absent"
         );
@@ -477,7 +547,7 @@ mod tests {
         back.evidence.samples[2].block.get_mut("sda").unwrap().reads = 1;
         let text = csv_rows(&tidy.series(&back));
         assert!(
-            text.ends_with("sda,0,2,1,,0,,81920,,,\r\n"),
+            text.ends_with("sda,0,2,1,,0,,81920,,,,\r\n"),
             "a counter that was reset gives no rate: {text}"
         );
     }

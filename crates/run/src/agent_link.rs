@@ -33,6 +33,8 @@ pub(crate) struct AgentLink {
     pub(crate) told: bool,
     remote: bool,
     pub(crate) hosted: Vec<HostedDisk>,
+    /// The name by which an NFSv4 server tells the machine from other clients, once it has said hello.
+    pub(crate) nfs_name: Option<String>,
 }
 
 impl AgentLink {
@@ -40,7 +42,8 @@ impl AgentLink {
         let target = node.target.clone();
         match Link::start(&node.argv) {
             Ok(link) => {
-                Ok(Self { target, link, told: false, remote: node.remote, hosted: node.hosted.clone() })
+                let (remote, hosted) = (node.remote, node.hosted.clone());
+                Ok(Self { target, link, told: false, remote, hosted, nfs_name: None })
             }
             Err(error) => Err(on(&target, error.into())),
         }
@@ -52,7 +55,8 @@ impl AgentLink {
         sink: &mut Sink<'_>,
     ) -> Result<Box<Environment>, RunError> {
         match self.ask(&Request::Hello { protocol: PROTOCOL }, cancel, sink)? {
-            Reply::Hello { protocol, environment } if protocol == PROTOCOL => {
+            Reply::Hello { protocol, environment, nfs_name } if protocol == PROTOCOL => {
+                self.nfs_name = nfs_name;
                 if self.remote {
                     self.link.keep_alive().map_err(|error| on(&self.target, error.into()))?;
                 }
@@ -62,7 +66,7 @@ impl AgentLink {
                 &self.target,
                 RunError::Protocol { theirs: protocol.to_string(), ours: PROTOCOL.to_string() },
             )),
-            other => Err(out_of_turn(&other)),
+            other => Err(on(&self.target, out_of_turn(&other))),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::agent_link::{AgentLink, out_of_turn};
 use crate::how::together;
 use crate::lane::Shared;
+use crate::nfs_remote;
 use crate::one_machine::Found;
 use crate::protocol::{Reply, Request};
 use crate::session::Session;
@@ -45,6 +46,7 @@ pub fn execute(
     let machines = hello(&mut lines, cancel, sink)?;
     let ready = together(&machines);
     let found = Found::of(plan, how, &machines)?;
+    nfs_remote::tell_apart(plan, &lines)?;
     ready.map_or(Ok(()), |environment| sink(Event::NodeReady { environment })).map_err(RunError::Sink)?;
     for text in &found.remarks {
         sink(Event::Warning { text: text.clone() }).map_err(RunError::Sink)?;
@@ -57,6 +59,22 @@ pub fn execute(
     })?;
     sink(Event::RunFinished { stopped: stopped.clone() }).map_err(RunError::Sink)?;
     Ok(stopped)
+}
+
+/// Runs the provisioning steps of `plan` on its machines, and nothing else.
+///
+/// # Errors
+/// A node is lost, a step fails, or the sink fails.
+pub fn provision(plan: &Plan, how: &How, cancel: &AtomicBool, sink: &mut Sink<'_>) -> Result<(), RunError> {
+    let mut lines: Vec<AgentLink> = how.nodes.iter().map(AgentLink::to).collect::<Result<_, _>>()?;
+    let machines = hello(&mut lines, cancel, sink)?;
+    let found = Found::of(plan, how, &machines)?;
+    let stop = AtomicBool::new(cancel.load(Ordering::Relaxed));
+    let shared = Shared { plan, how, names: &found.names, begun: Instant::now(), stop: &stop };
+    std::thread::scope(|scope| {
+        let mut session = Session::begin(scope, &shared, &found.lanes, lines, machines, cancel, &mut *sink);
+        session.provision().map(drop)
+    })
 }
 
 /// Greets all nodes at the same time, and returns their machines in the order of `lines`.

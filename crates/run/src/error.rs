@@ -4,6 +4,7 @@ use crate::fault::Fault;
 use crate::link::LinkError;
 use record::event::Event;
 use record::id::LOCAL;
+use record::printable::chain;
 use thiserror::Error;
 
 /// Why a run could not continue.
@@ -73,6 +74,22 @@ pub enum RunError {
         /// The disk or directory.
         what: String,
     },
+    /// Two machines that mount one NFSv4 export have one name.
+    #[error(
+        "`{first}` and `{second}` both call themselves {name}: an NFSv4 server takes them for one client and drops what the other has \
+         open. Give each machine a host name of its own (hostnamectl set-hostname), or write `nfs: {{ version: 3 }}`"
+    )]
+    OneNfsName {
+        /// The first machine.
+        first: String,
+        /// The second machine.
+        second: String,
+        /// The host name.
+        name: String,
+    },
+    /// Two machines failed in one trial.
+    #[error("{}; and {}", chain(.0.as_ref()), chain(.1.as_ref()))]
+    Both(Box<RunError>, Box<RunError>),
     /// Machines were lost; the others went on to the end of their work.
     #[error("{}", lacking(.targets, *.missing))]
     Missing {
@@ -119,6 +136,34 @@ impl RunError {
         }
     }
 
+    /// This error, and another one unless it is about the same machines.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let known = self.names();
+        match other.names().iter().all(|name| known.contains(name)) {
+            true => self,
+            false => Self::Both(Box::new(self), Box::new(other)),
+        }
+    }
+
+    /// Which of a trial's machines the error is about: all of them if it names none of them.
+    pub(crate) fn machines_of(&self, trial: &[String]) -> Vec<String> {
+        let names = self.names();
+        let named: Vec<String> =
+            trial.iter().filter(|name| names.contains(&name.as_str())).cloned().collect();
+        if named.is_empty() { trial.to_vec() } else { named }
+    }
+
+    /// The machines that it names.
+    fn names(&self) -> Vec<&str> {
+        match self {
+            Self::On { target, .. } => vec![target],
+            Self::Both(first, second) => [first.names(), second.names()].concat(),
+            // An error of this machine doesn't name it.
+            Self::Link(_) | Self::Node { .. } | Self::OutOfTurn(_) => vec![LOCAL],
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether the node is still there and answered, with an error or with something else than was asked for.
     pub(crate) fn is_an_answer(&self) -> bool {
         self.is_of_node() || matches!(self, Self::OutOfTurn(_))
@@ -129,9 +174,10 @@ impl RunError {
     pub fn fault(&self) -> Fault {
         match self {
             // A broken connection between two machines counts as a fault of the machine.
-            Self::OneVolume { .. } => Fault::User,
+            Self::OneVolume { .. } | Self::OneNfsName { .. } => Fault::User,
             Self::On { source, .. } if matches!(**source, Self::Link(_)) => Fault::Machine,
             Self::On { source, .. } | Self::Missing { source, .. } => source.fault(),
+            Self::Both(first, _) => first.fault(),
             Self::Node { blame, .. } => *blame,
             Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Fault::Machine,
             Self::Link(_)

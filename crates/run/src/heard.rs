@@ -31,7 +31,7 @@ impl Heard {
                 let expected = heard.is_expected.load(Ordering::Relaxed);
                 let words = heard.words.load(Ordering::Relaxed);
                 if silence.is_too_long(words, now - then) && expected {
-                    heard.is_lost.store(true, Ordering::Relaxed);
+                    heard.lose();
                     halt.for_good();
                     return;
                 }
@@ -49,6 +49,11 @@ impl Heard {
         if is_alive {
             self.is_expected.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// The controller is lost.
+    pub(crate) fn lose(&self) {
+        self.is_lost.store(true, Ordering::Relaxed);
     }
 
     /// Whether the controller is lost.

@@ -1,21 +1,24 @@
 //! A lane: the agent processes of machines that share something, so their trials take turns. It works in a thread of its own, while
 //! other lanes work in theirs.
 
-use crate::agent_link::{AgentLink, is_asked, out_of_turn, stopped_there};
+use crate::agent_link::{AgentLink, is_asked, on, out_of_turn, stopped_there};
 use crate::error::{RunError, Sink, SinkError};
 use crate::fault::Fault;
 use crate::how::{How, space_of, volumes_of};
+use crate::made::Made;
 use crate::nfs_remote;
 use crate::protocol::{Reply, Request, TrialRequest};
 use crate::rounds::Ended;
 use crate::together;
+use crate::trial::blank;
 use crate::watch::Watch;
 use record::environment::Environment;
 use record::event::Event;
-use record::id::{RunId, TrialId};
+use record::id::RunId;
 use record::plan::Plan;
+use record::printable::chain;
 use record::provision::ProvisionStep;
-use record::trial::TrialRecord;
+use record::trial::{Outcome, TrialRecord};
 use record::volume::VolumeFacts;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,7 +80,8 @@ pub(crate) enum Did {
 /// Machines that are lost.
 #[derive(Debug)]
 pub(crate) struct Loss {
-    pub(crate) trial: TrialId,
+    /// What is known of the trial that was cut off.
+    pub(crate) record: Box<TrialRecord>,
     pub(crate) targets: Vec<String>,
     pub(crate) error: RunError,
 }
@@ -167,28 +171,32 @@ impl Lane<'_> {
     }
 
     fn trial(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Ended, Box<Loss>> {
+        let mut unknown = blank(&request);
         let trial = request.id.clone();
-        let targets: Vec<String> = request.cell.machines().into_iter().map(str::to_owned).collect();
-        match self.make(request, sink) {
-            Ok(Some(record)) => Ok(Ended::Done(Box::new(record))),
-            Ok(None) => Ok(Ended::Stopped(trial)),
-            Err(error) => {
-                // Their state is unknown. Without their controller they undo it and end.
-                self.lines.retain(|line| !targets.contains(&line.target));
-                Err(Box::new(Loss { trial, targets, error }))
-            }
-        }
+        let machines: Vec<String> = request.cell.machines().into_iter().map(str::to_owned).collect();
+        let (record, error) = match self.make(request, sink) {
+            Ok(Made { record: Some(record), lost: None }) => return Ok(Ended::Done(Box::new(record))),
+            Ok(Made { record: None, lost: None }) => return Ok(Ended::Stopped(trial)),
+            Ok(Made { record, lost: Some(error) }) => (record, error),
+            Err(error) => (None, error),
+        };
+        let targets = error.machines_of(&machines);
+        // Their state is unknown. Without their controller they undo it and end.
+        self.lines.retain(|line| !targets.contains(&line.target));
+        unknown.outcome = Outcome::Failed(chain(&error));
+        let record = TrialRecord { cut_off: true, ..record.unwrap_or(unknown) };
+        Err(Box::new(Loss { record: Box::new(record), targets, error }))
     }
 
-    /// Makes one trial; `None` when the user stopped it.
-    fn make(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Option<TrialRecord>, RunError> {
+    /// Makes one trial.
+    fn make(&mut self, request: TrialRequest, sink: &mut Sink<'_>) -> Result<Made, RunError> {
         let Shared { how, stop, .. } = self.shared;
         let request = TrialRequest { live: how.live, ..request };
         let asked = request.id.clone();
-        if request.cell.is_together() {
-            return together::trial(&mut self.lines, &request, stop, sink);
-        }
         let cell = &request.cell;
+        if cell.is_together() && !cell.is_mounted_elsewhere() {
+            return together::trial(&mut self.lines, &how.routes, &request, stop, sink);
+        }
         let place = |name: &str| {
             let at = self.lines.iter().position(|line| line.target == name);
             at.ok_or_else(|| RunError::NoNode(name.to_owned()))
@@ -199,27 +207,30 @@ impl Lane<'_> {
             watch.heard(&event);
             sink(event)
         };
-        let record = match self.lines.get_disjoint_mut([built, loaded]) {
+        let whole = |record| Made { record, lost: None };
+        let made = match self.lines.get_disjoint_mut([built, loaded]) {
+            _ if cell.is_together() => {
+                together::trial(&mut self.lines, &how.routes, &request, stop, &mut heard)?
+            }
             Ok([server, client]) => {
-                nfs_remote::trial([server, client], &how.routes, request, stop, &mut heard)?
+                whole(nfs_remote::trial([server, client], &how.routes, request, stop, &mut heard)?)
             }
             Err(_) => match self.lines[built].ask(&Request::Trial(Box::new(request)), stop, &mut heard)? {
-                Reply::Trial { cancelled: true, .. } if is_asked(stop) => None,
+                Reply::Trial { cancelled: true, .. } if is_asked(stop) => whole(None),
                 Reply::Trial { cancelled: true, .. } => return Err(stopped_there(&self.lines[built].target)),
-                Reply::Trial { record, .. } => Some(*record),
+                Reply::Trial { record, .. } => whole(Some(*record)),
                 other => return Err(out_of_turn(&other)),
             },
         };
-        if let Some(other) = record.as_ref().filter(|record| record.id != asked) {
-            return Err(RunError::OutOfTurn(format!(
-                "the record of round {} of another trial",
-                other.id.round + 1
-            )));
+        if let Some(other) = made.record.as_ref().filter(|record| record.id != asked) {
+            let text = format!("the record of round {} of another trial", other.id.round + 1);
+            return Err(on(&self.lines[loaded].target, RunError::OutOfTurn(text)));
         }
-        Ok(record.map(|mut record| {
+        let record = made.record.map(|mut record| {
             watch.tell(&mut record);
             record
-        }))
+        });
+        Ok(Made { record, ..made })
     }
 
     /// Closes all nodes, even if one of them fails, and returns the first failure.

@@ -29,6 +29,8 @@ const MAX_FAILURES: u32 = 2;
 #[derive(Debug, Clone, Default)]
 pub struct Earlier {
     trials: BTreeMap<TrialId, Seen>,
+    /// Trials that were cut off. They are made again, but have used up time and written bytes.
+    cut_off: Vec<(TrialId, Seen)>,
     /// Rounds that others make.
     rounds: u32,
 }
@@ -37,13 +39,18 @@ impl Earlier {
     /// No trials, and a run that begins with this round, from 0: the rounds before it are others' task.
     #[must_use]
     pub fn before_round(round: u32) -> Self {
-        Self { trials: BTreeMap::new(), rounds: round }
+        Self { rounds: round, ..Self::default() }
     }
 
     /// Adds a trial; the caller may drop the record's samples and output. Ignores trials of cells that aren't in the plan.
     pub fn add(&mut self, plan: &Plan, record: &TrialRecord) {
         if let Some(cell) = plan.cells.iter().find(|cell| cell.id == record.id.cell) {
-            self.trials.insert(record.id.clone(), Seen::of(plan, cell, record));
+            let seen = Seen::of(plan, cell, record);
+            if record.cut_off {
+                self.cut_off.push((record.id.clone(), seen));
+            } else {
+                self.trials.insert(record.id.clone(), seen);
+            }
         }
     }
 
@@ -51,17 +58,18 @@ impl Earlier {
     pub(crate) fn seconds(&self, plan: &Plan) -> f64 {
         let targets: BTreeMap<_, &str> =
             plan.cells.iter().map(|cell| (&cell.id, cell.target.as_str())).collect();
-        let work = self.trials.iter().filter_map(|(id, seen)| Some((*targets.get(&id.cell)?, seen.seconds)));
+        let all = self.trials.iter().chain(self.cut_off.iter().map(|(id, seen)| (id, seen)));
+        let work = all.filter_map(|(id, seen)| Some((*targets.get(&id.cell)?, seen.seconds)));
         spec::lanes(plan, &spec::Kernels::default()).span(work)
     }
 
-    /// The number of trials.
+    /// The number of trials, without those that were cut off.
     #[must_use]
     pub fn len(&self) -> usize {
         self.trials.len()
     }
 
-    /// Whether there are no trials.
+    /// Whether there are no trials but those that were cut off.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.trials.is_empty()
@@ -119,6 +127,8 @@ pub(crate) struct Ledger<'a> {
     lanes: spec::Lanes,
     /// Seconds that the trials of earlier sessions took.
     earlier_seconds: f64,
+    /// Bytes that trials of earlier sessions wrote that were cut off and are made again.
+    cut_off_bytes: f64,
     /// The number of rounds that earlier sessions began. The run can't be over before that round.
     begun: u32,
     round: u32,
@@ -139,6 +149,7 @@ impl<'a> Ledger<'a> {
                 cells[place].trials.insert(id.round, seen.clone());
             }
         }
+        let begun = earlier.trials.keys().chain(earlier.cut_off.iter().map(|(id, _)| id));
         let mut ledger = Self {
             plan,
             question: plan.measure.until.as_ref().and_then(|until| question(until.goal)),
@@ -148,7 +159,8 @@ impl<'a> Ledger<'a> {
             lengths: Lengths::default(),
             lanes: spec::lanes(plan, &spec::Kernels::default()),
             earlier_seconds: earlier.seconds(plan),
-            begun: earlier.trials.keys().map(|id| id.round + 1).max().unwrap_or(0),
+            cut_off_bytes: earlier.cut_off.iter().map(|(_, seen)| seen.written_bytes()).sum(),
+            begun: begun.map(|id| id.round + 1).max().unwrap_or(0),
             round: earlier.rounds,
             queue: VecDeque::new(),
             running: BTreeSet::new(),

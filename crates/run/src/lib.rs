@@ -20,6 +20,7 @@ mod lane;
 mod ledger;
 mod link;
 mod live;
+mod made;
 mod meeting;
 mod mounted;
 pub mod nfs_remote;

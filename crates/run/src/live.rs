@@ -20,7 +20,7 @@ const OLD_NS: u64 = 1_000_000_000;
 /// Follows the load of one trial.
 pub(crate) struct LiveLoad<'a> {
     cell: &'a CellId,
-    /// The kernel's names of the devices directly under the load.
+    /// The kernel's names of the devices directly under the load; empty: none is known, e.g. below an NFS mount.
     devices: Vec<String>,
     last: Cell<Instant>,
     before: RefCell<Option<Latest>>,
@@ -40,18 +40,15 @@ struct Own {
 const MOST_SAMPLES: usize = 100;
 
 impl<'a> LiveLoad<'a> {
-    /// `None` where no device is known under the load, so that its counters say nothing.
-    pub(crate) fn new(cell: &'a CellId, topology: &Topology) -> Option<Self> {
-        let devices: Vec<String> = topology.direct().map(|node| node.name.clone()).collect();
-        let last = Cell::new(Instant::now());
-        (!devices.is_empty()).then_some(Self {
+    pub(crate) fn new(cell: &'a CellId, topology: &Topology) -> Self {
+        Self {
             cell,
-            devices,
-            last,
+            devices: topology.direct().map(|node| node.name.clone()).collect(),
+            last: Cell::new(Instant::now()),
             before: RefCell::new(None),
             samples: RefCell::default(),
             own: Cell::new(None),
-        })
+        }
     }
 
     /// Tells the rates since the last event, if it is time for one, with what the load completed lately.
@@ -92,6 +89,9 @@ impl<'a> LiveLoad<'a> {
 /// samples don't cover that time. Counters between two samples are taken as growing evenly.
 #[expect(clippy::cast_precision_loss, reason = "bytes and nanoseconds of seconds, far below 2^53")]
 fn share(devices: &[String], samples: &[Latest], progress: &Progress) -> Option<f64> {
+    if devices.is_empty() {
+        return None;
+    }
     let bytes = |sample: &Latest| -> Option<f64> {
         let each =
             devices.iter().map(|name| sample.block.get(name).map(|c| (c.read_bytes + c.write_bytes) as f64));
@@ -116,8 +116,8 @@ fn is_new(progress: &Progress, now_ns: u64) -> bool {
     now_ns.saturating_sub(progress.to_ns) <= length.saturating_mul(2).saturating_add(OLD_NS)
 }
 
-/// The rates of these devices between two samples, and those of the load itself. `None` when one of the devices has no counters, or no
-/// time has passed.
+/// The rates of these devices between two samples, and those of the load itself. `None` when one of the devices has no counters, no time has
+/// passed, or nothing is known: neither a device nor what the load completed.
 #[expect(clippy::cast_precision_loss, reason = "counts of seconds, far below 2^53")]
 fn rates(
     cell: &CellId,
@@ -131,20 +131,28 @@ fn rates(
             devices.iter().map(|name| of(now.block.get(name)?).checked_sub(of(before.block.get(name)?)));
         Some(each.collect::<Option<Vec<u64>>>()?.iter().sum::<u64>() as f64)
     };
-    let ios = grown(|c| c.reads + c.writes)?;
-    let waited = grown(|c| c.read_wait_ms + c.write_wait_ms)?;
+    let (ios, bytes, waited) = (
+        grown(|c| c.reads + c.writes)?,
+        grown(|c| c.read_bytes + c.write_bytes)?,
+        grown(|c| c.read_wait_ms + c.write_wait_ms)?,
+    );
+    let is_known = !devices.is_empty();
+    if !is_known && own.is_none() {
+        return None;
+    }
     let load_iops = own.and_then(|Own { progress, .. }| {
         let ns = progress.to_ns.checked_sub(progress.from_ns).filter(|ns| *ns > 0)?;
         Some(progress.ios as f64 / (ns as f64 / 1e9))
     });
     Some(Event::LoadSampled {
         cell: cell.clone(),
-        iops: ios / seconds,
-        bytes_per_second: grown(|c| c.read_bytes + c.write_bytes)? / seconds,
+        iops: is_known.then_some(ios / seconds),
+        bytes_per_second: is_known.then_some(bytes / seconds),
         wait_ms: (ios > 0.0).then(|| waited / ios),
         load_iops,
         load_p99_ms: own.and_then(|own| own.progress.p99_ns).map(|ns| ns as f64 / 1e6),
         device_share: own.and_then(|own| own.device_share),
+        machines: None,
     })
 }
 
@@ -179,12 +187,13 @@ mod tests {
             (at(0, &[("a", 100), ("b", 0), ("x", 0)]), at(500, &[("a", 150), ("b", 50), ("x", 9)]));
         let told = Event::LoadSampled {
             cell: cell.clone(),
-            iops: 200.0,
-            bytes_per_second: 819_200.0,
+            iops: Some(200.0),
+            bytes_per_second: Some(819_200.0),
             wait_ms: Some(2.0),
             load_iops: None,
             load_p99_ms: None,
             device_share: None,
+            machines: None,
         };
         assert_eq!(of(&["a", "b"], &before, &now), Some(told));
         assert_eq!(of(&["a", "gone"], &before, &now), None, "a part of the load is no load");
@@ -193,7 +202,8 @@ mod tests {
         else {
             panic!("idle devices have a rate")
         };
-        assert_eq!((iops, wait_ms), (0.0, None));
+        assert_eq!((iops, wait_ms), (Some(0.0), None));
+        assert_eq!(of(&[], &before, &now), None, "nothing is known");
     }
 
     fn lately(ms: (u64, u64), ios: u64, p99_ns: Option<u64>) -> Progress {
@@ -223,7 +233,10 @@ mod tests {
         let Some(Event::LoadSampled { iops, load_iops, load_p99_ms, device_share, .. }) = event else {
             panic!("no rates")
         };
-        assert_eq!((iops, load_iops, load_p99_ms, device_share), (200.0, Some(800.0), Some(2.5), Some(0.5)));
+        assert_eq!(
+            (iops, load_iops, load_p99_ms, device_share),
+            (Some(200.0), Some(800.0), Some(2.5), Some(0.5))
+        );
         assert!(is_new(&own.progress, 2_400_000_000) && !is_new(&own.progress, 2_600_000_000));
     }
 }

@@ -6,7 +6,7 @@ use crate::protocol::{Reply, Request, TrialRequest};
 use crate::requests::Requests;
 use record::clock::Reading;
 use stack::{Journal, Machine, Volumes};
-use std::io::Write;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,13 +15,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The other machines, reached through the controller.
-pub(crate) struct Meeting<'a, W: Write> {
+pub(crate) struct Meeting<'a, W: AsFd> {
     pub(crate) out: &'a Emitter<W>,
     pub(crate) requests: &'a Requests,
     pub(crate) cancel: &'a AtomicBool,
 }
 
-impl<W: Write> Others for Meeting<'_, W> {
+impl<W: AsFd> Others for Meeting<'_, W> {
     fn meet(&self) -> Result<u64, MeetError> {
         self.out.send(&Reply::Ready);
         match self.wait()? {
@@ -39,7 +39,7 @@ impl<W: Write> Others for Meeting<'_, W> {
     }
 }
 
-impl<W: Write> Meeting<'_, W> {
+impl<W: AsFd> Meeting<'_, W> {
     /// Waits for the next request, and says what time it is as often as the controller asks.
     fn wait(&self) -> Result<Request, MeetError> {
         loop {

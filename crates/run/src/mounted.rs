@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How many times the server is asked for its clock: the quickest answer is the most exact.
-const CLOCKS: u32 = 5;
+pub(crate) const CLOCKS: u32 = 5;
 
 /// How often a cancelled trial checks whether its server is still there.
 const ASKED_EVERY: Duration = Duration::from_secs(2);
@@ -133,7 +133,7 @@ impl<'a> ServedGround<'a> {
 }
 
 /// The offset of the server's clock, from its answer between two readings of ours.
-fn beside(theirs: u64, before: u64, after: u64) -> ServerClock {
+pub(crate) fn beside(theirs: u64, before: u64, after: u64) -> ServerClock {
     let uncertain_ns = after.saturating_sub(before) / 2;
     let middle = before.saturating_add(uncertain_ns);
     // Both clocks count from a boot, so they differ by years at most.

@@ -10,11 +10,15 @@ use crate::link::Heard;
 use crate::protocol::{Reply, Request, TrialRequest, Turn};
 use crate::trial::by_ratio;
 use record::counter::{OtherProcess, Sample, ServerClock, ServerCounters};
-use record::printable::chain;
+use record::nfs::NfsVersion;
+use record::plan::{Cell, Plan};
+use record::printable::{chain, printable};
 use record::topology::{Exported, Stacked, Unseen};
 use record::trial::{Outcome, StepTime, TrialRecord, TrialStep};
 use stack::NfsSource;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -37,6 +41,44 @@ pub struct Route {
     pub seen_as: NfsClient,
 }
 
+impl Route {
+    /// The export that the client mounts: a directory as the server names it.
+    pub(crate) fn to(&self, directory: PathBuf) -> NfsSource {
+        let (server, port, mount_port) = (self.address, self.port, self.mount_port);
+        NfsSource { server, port, mount_port, directory }
+    }
+}
+
+/// The route from a client to a server.
+pub(crate) fn route<'r>(routes: &'r [Route], server: &str, client: &str) -> Result<&'r Route, RunError> {
+    let found = routes.iter().find(|route| route.server == server && route.client == client);
+    found.ok_or_else(|| RunError::NoRoute { client: client.to_owned(), server: server.to_owned() })
+}
+
+/// Checks that an NFSv4 server can tell clients apart that load together. It takes two machines of one name for one client that has
+/// restarted, and drops what the other one has open.
+///
+/// # Errors
+/// When two of them have one name.
+pub(crate) fn tell_apart(plan: &Plan, lines: &[AgentLink]) -> Result<(), RunError> {
+    let is_named = |cell: &&Cell| cell.stack.nfs().is_some_and(|nfs| nfs.version != Some(NfsVersion::V3));
+    for cell in plan.cells.iter().filter(|cell| cell.is_together()).filter(is_named) {
+        let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+        for client in cell.loading() {
+            let line = lines.iter().find(|line| line.target == client);
+            let Some(name) = line.and_then(|line| line.nfs_name.as_deref()) else { continue };
+            if let Some(first) = seen.insert(name, client) {
+                return Err(RunError::OneNfsName {
+                    first: first.to_owned(),
+                    second: client.to_owned(),
+                    name: printable(name).into_owned(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Performs one trial; `None` when the user stopped it.
 ///
 /// # Errors
@@ -48,35 +90,39 @@ pub(crate) fn trial(
     cancel: &AtomicBool,
     sink: &mut Sink<'_>,
 ) -> Result<Option<TrialRecord>, RunError> {
-    let route = routes.iter().find(|r| r.server == server.target && r.client == client.target);
-    let route = route
-        .ok_or_else(|| RunError::NoRoute { client: client.target.clone(), server: server.target.clone() })?;
-    let serve = Request::Serve { trial: Box::new(request.clone()), client: route.seen_as.clone() };
+    let route = route(routes, &server.target, &client.target)?;
+    let clients = vec![route.seen_as.clone()];
+    let serve = Request::Serve { trial: Box::new(request.clone()), clients };
     let directory = match server.ask(&serve, cancel, sink)? {
         Reply::Served { directory } => directory,
         Reply::Trial { cancelled: true, .. } if is_asked(cancel) => return Ok(None),
         Reply::Trial { cancelled: true, .. } => return Err(stopped_there(&server.target)),
         Reply::Trial { record, .. } => return Ok(Some(*record)),
-        other => return Err(out_of_turn(&other)),
+        other => return Err(on(&server.target, out_of_turn(&other))),
     };
-    let (server_at, port, mount_port) = (route.address, route.port, route.mount_port);
-    let from = Some(NfsSource { server: server_at, port, mount_port, directory });
+    let from = Some(route.to(directory));
     let asked = Request::Trial(Box::new(TrialRequest { from, ..request }));
     let loaded = relay(server, client, &asked, cancel, sink);
     let withdrawn = server.ask(&Request::Withdraw, cancel, sink);
-    let (record, cancelled) = match loaded? {
-        Reply::Trial { record, cancelled } => (record, cancelled),
-        other => return Err(out_of_turn(&other)),
+    let (loaded, withdrawn) = match (loaded, withdrawn) {
+        (Ok(loaded), Ok(withdrawn)) => (loaded, withdrawn),
+        (Err(first), Err(second)) => return Err(first.and(second)),
+        (Err(error), _) | (_, Err(error)) => return Err(error),
     };
-    match withdrawn? {
+    let (record, cancelled) = match loaded {
+        Reply::Trial { record, cancelled } => (record, cancelled),
+        other => return Err(on(&client.target, out_of_turn(&other))),
+    };
+    match withdrawn {
         Reply::Trial { .. } if cancelled && is_asked(cancel) => Ok(None),
         Reply::Trial { .. } if cancelled => Err(stopped_there(&client.target)),
         Reply::Trial { record: served, .. } => Ok(Some(joined(*record, *served))),
-        other => Err(out_of_turn(&other)),
+        other => Err(on(&server.target, out_of_turn(&other))),
     }
 }
 
-/// Runs the client's trial and forwards its requests to the server. If the server is lost, the client's trial is cancelled.
+/// Runs the client's trial and forwards its requests to the server. If the server is lost, the client's trial ends; the client itself goes
+/// on with other trials.
 fn relay(
     server: &mut AgentLink,
     client: &mut AgentLink,
@@ -85,11 +131,16 @@ fn relay(
     sink: &mut Sink<'_>,
 ) -> Result<Reply, RunError> {
     let mut lost: Option<RunError> = None;
+    let mut is_abandoned = false;
     let of = client.target.clone();
     let at = |error| on(&of, error);
     client.link.send(request).map_err(|e| at(e.into()))?;
     let reply = loop {
-        client.tell_if(cancel.load(Ordering::Relaxed) || lost.is_some()).map_err(|e| at(e.into()))?;
+        client.tell_if(cancel.load(Ordering::Relaxed)).map_err(|e| at(e.into()))?;
+        if lost.is_some() && !is_abandoned {
+            is_abandoned = true;
+            client.link.send(&Request::Abandon).map_err(|e| at(e.into()))?;
+        }
         match client.link.wait(Duration::from_millis(50)).map_err(|e| at(e.into()))? {
             Heard::Silence if lost.is_none() => {
                 lost = server.link.broken().map(|error| on(&server.target, error.into()));
@@ -118,7 +169,7 @@ fn relay(
 }
 
 /// Has the server do what the client asked for; returns the server's clock afterwards.
-fn turned(
+pub(crate) fn turned(
     server: &mut AgentLink,
     turn: Turn,
     cancel: &AtomicBool,
@@ -126,12 +177,12 @@ fn turned(
 ) -> Result<u64, RunError> {
     match server.ask(&Request::Turn { turn }, cancel, sink)? {
         Reply::Turned { monotonic_ns } => Ok(monotonic_ns),
-        other => Err(out_of_turn(&other)),
+        other => Err(on(&server.target, out_of_turn(&other))),
     }
 }
 
 /// Joins both records: the client's, with the server's devices, files and caches below it.
-fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
+pub(crate) fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
     let mut record = client;
     if let (Outcome::Measured, Outcome::Failed(why)) = (&record.outcome, &server.outcome) {
         record.outcome = Outcome::Failed(format!("the agent process of the machine that serves it: {why}"));

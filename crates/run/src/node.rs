@@ -23,7 +23,8 @@ use record::provision::ProvisionStep;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
 use stack::{Journal, Machine, NfsClient, NoHooks, Provisioning, RESERVE_BYTES, Shared, Volumes};
 use std::collections::BTreeMap;
-use std::io::{BufRead, Write};
+use std::io::BufRead;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +46,7 @@ pub enum NodeError {
 /// When signal handlers can't be set. A controller that goes away is not an error.
 pub fn serve(
     input: impl BufRead + Send + 'static,
-    output: impl Write,
+    output: impl AsFd,
     state_dir: &Path,
 ) -> Result<(), NodeError> {
     let halt = Arc::new(Halt::default());
@@ -111,12 +112,12 @@ fn listen(
 }
 
 /// Sends requests to the node that serves the file system under test, through the controller.
-struct Relay<'a, W: Write> {
+struct Relay<'a, W: AsFd> {
     out: &'a Emitter<W>,
     requests: &'a Requests,
 }
 
-impl<W: Write> Server for Relay<'_, W> {
+impl<W: AsFd> Server for Relay<'_, W> {
     fn turn(&self, turn: Turn) -> Result<u64, TurnError> {
         self.out.send(&Reply::Turn { turn });
         match self.requests.next() {
@@ -132,11 +133,11 @@ struct Open {
     journal: Journal,
     volumes: Volumes,
     standing: PersistentStacks,
-    /// The export that another node loads.
+    /// The export that other nodes load.
     serving: Option<Serving>,
 }
 
-struct Node<'a, W: Write> {
+struct Node<'a, W: AsFd> {
     machine: Machine<'a>,
     out: Emitter<W>,
     requests: Requests,
@@ -145,7 +146,7 @@ struct Node<'a, W: Write> {
     open: Option<Open>,
 }
 
-impl<W: Write> Node<'_, W> {
+impl<W: AsFd> Node<'_, W> {
     fn answer(&mut self, request: Request) -> Reply {
         let answered = match request {
             Request::Hello { .. } => Ok(self.hello()),
@@ -157,7 +158,7 @@ impl<W: Write> Node<'_, W> {
                     .and_then(|()| self.open(&run, &volumes, &shared, &space_bytes, ends))
             }
             Request::Trial(request) => self.trial(&request),
-            Request::Serve { trial, client } => self.serve(*trial, &client),
+            Request::Serve { trial, clients } => self.serve(*trial, &clients),
             Request::Turn { turn } => self.turn(&turn),
             Request::Withdraw => self.withdraw(),
             Request::Close => self.close().map(|()| Reply::Closed),
@@ -174,7 +175,8 @@ impl<W: Write> Node<'_, W> {
     }
 
     fn hello(&self) -> Reply {
-        Reply::Hello { protocol: PROTOCOL, environment: Box::new(self.environment()) }
+        let nfs_name = nfs_name(&self.machine.roots.proc, &self.machine.roots.sys);
+        Reply::Hello { protocol: PROTOCOL, environment: Box::new(self.environment()), nfs_name }
     }
 
     fn environment(&self) -> Environment {
@@ -275,7 +277,7 @@ impl<W: Write> Node<'_, W> {
         Ok(Reply::Trial { record: Box::new(record?), cancelled })
     }
 
-    fn serve(&mut self, request: TrialRequest, client: &NfsClient) -> Result<Reply, Failure> {
+    fn serve(&mut self, request: TrialRequest, clients: &[NfsClient]) -> Result<Reply, Failure> {
         let Some(mut open) = self.open.take() else {
             return Err(Failure::OutOfTurn("an export was asked for before its volumes"));
         };
@@ -283,7 +285,7 @@ impl<W: Write> Node<'_, W> {
         let Open { journal, volumes, serving, .. } = &mut open;
         let begun = match serving {
             Some(_) => None,
-            None => Some(Serving::begin(&self.machine, journal, volumes, &bench, request, client)),
+            None => Some(Serving::begin(&self.machine, journal, volumes, &bench, request, clients)),
         };
         drop(bench);
         let reply = match begun {
@@ -361,6 +363,19 @@ impl<W: Write> Node<'_, W> {
 /// The reply to a request that failed.
 fn failed(failure: &Failure) -> Reply {
     Reply::Failed { blame: failure.fault(), error: chain(failure) }
+}
+
+/// The name by which an NFSv4 server tells this machine from other clients: its host name, and what somebody has set to tell machines
+/// of one name apart (nfs(5), "NFSv4 client identity").
+fn nfs_name(proc: &Path, sys: &Path) -> Option<String> {
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(path).ok()?.trim().to_owned();
+        (!text.is_empty() && text != "(null)").then_some(text)
+    };
+    let host = read(proc.join("sys/kernel/hostname"))?;
+    let set =
+        [sys.join("fs/nfs/net/nfs_client/identifier"), sys.join("module/nfs/parameters/nfs4_unique_id")];
+    Some(set.into_iter().filter_map(read).fold(host, |name, more| format!("{name}/{more}")))
 }
 
 /// The time in so many seconds by this machine's clock, in seconds since 1970.

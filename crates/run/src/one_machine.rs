@@ -116,6 +116,7 @@ fn place(volume: &Volume) -> Option<String> {
     match &volume.kind {
         VolumeKind::Disk { id } | VolumeKind::Guest { id, .. } => Some(format!("disk {id}")),
         VolumeKind::Directory { path } => Some(format!("directory {}", path.shown())),
+        VolumeKind::Created { volume, .. } => Some(format!("created volume {volume}")),
         VolumeKind::Emulate { .. } => None,
     }
 }

@@ -12,6 +12,9 @@
 //! prepares, says [`Reply::Ready`] and waits. The controller asks it for its clocks ([`Request::Clock`]), then names the moment of
 //! the start ([`Request::Start`]). After the load the node says [`Reply::Rested`] and waits again, until the load of all machines has
 //! ended ([`Request::Finish`]). [`Request::Abandon`] ends the trial at any moment.
+//!
+//! If these machines mount what another one serves, both go together: the server serves all of them, and the controller asks it to
+//! settle and to begin once, when all clients want that.
 
 use crate::fault::Fault;
 use record::clock::Reading;
@@ -32,7 +35,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The version of this protocol. Both ends are the same binary; any other version is refused.
-pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 6 };
+pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 7 };
 
 /// How often the controller says that it is there.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(2);
@@ -74,12 +77,12 @@ pub enum Request {
     },
     /// Build, prepare, measure and undo one trial. Answered by [`Reply::Trial`].
     Trial(Box<TrialRequest>),
-    /// Build a stack up to its export, for another node. Answered by [`Reply::Served`], or by [`Reply::Trial`] if that failed.
+    /// Build a stack up to its export, for other nodes. Answered by [`Reply::Served`], or by [`Reply::Trial`] if that failed.
     Serve {
-        /// The trial that the other node will perform on it.
+        /// The trial that the other nodes will perform on it. If several do that together, each gets a folder of its own.
         trial: Box<TrialRequest>,
-        /// The other node's address.
-        client: NfsClient,
+        /// The other nodes' addresses.
+        clients: Vec<NfsClient>,
     },
     /// Do on the server what the client asked for. Answered by [`Reply::Turned`].
     Turn {
@@ -182,6 +185,9 @@ pub enum Reply {
         protocol: FormatVersion,
         /// The machine on which it runs.
         environment: Box<Environment>,
+        /// The name by which an NFSv4 server tells the machine from other clients; `None`: unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nfs_name: Option<String>,
     },
     /// An event; the final reply is still to come.
     Event {

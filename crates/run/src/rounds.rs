@@ -35,8 +35,15 @@ pub(crate) enum Ended {
     Done(Box<TrialRecord>),
     /// The user stopped it.
     Stopped(TrialId),
-    /// Its machines are lost; others are left.
-    Lost { trial: TrialId, targets: Vec<String> },
+    /// It was cut off, since machines are lost.
+    Lost {
+        /// What is known of the trial.
+        record: Box<TrialRecord>,
+        /// The lost machines.
+        targets: Vec<String>,
+        /// Why the run can't go on, if no machine is left.
+        ends: Option<RunError>,
+    },
 }
 
 /// Why the rounds ended, and the number of trials that lost machines did not make.
@@ -50,7 +57,7 @@ pub(crate) struct Conducted {
 /// has been passed on.
 pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> Result<Conducted, RunError> {
     let mut ledger = Ledger::new(plan, earlier);
-    let (mut is_stopped, mut levels) = (false, BTreeMap::new());
+    let (mut is_stopped, mut levels, mut places) = (false, BTreeMap::new(), BTreeMap::new());
     loop {
         ledger.heed(hands.wishes());
         let next = match is_stopped {
@@ -73,6 +80,14 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
                 let seed = spec::trial_seed(plan, &id);
                 let measure = Measure { trial_seconds, ..plan.measure.clone() };
                 levels.extend(tried.map(|tried| (id.cell.clone(), tried)));
+                let cell = &match spec::drawn(plan, cell, round) {
+                    Some(drawn) => {
+                        let names = drawn.stack.volumes.iter().map(|volume| volume.name.clone()).collect();
+                        places.insert(id.cell.clone(), names);
+                        drawn
+                    }
+                    None => cell.clone(),
+                };
                 let cell = tried.map_or_else(|| cell.clone(), |tried| cell.at_level(tried.level));
                 let request =
                     TrialRequest { id, cell, measure, seed, from: None, live: false, together: None };
@@ -80,6 +95,7 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
             }
             Next::Wait => match hands.ended()? {
                 Ended::Done(mut record) => {
+                    record.drawn = places.remove(&record.id.cell).unwrap_or_default();
                     record.tried = levels.remove(&record.id.cell);
                     keep(&mut ledger, *record, hands)?;
                 }
@@ -87,9 +103,14 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
                     ledger.give_up(&trial);
                     is_stopped = true;
                 }
-                Ended::Lost { trial, targets } => {
-                    ledger.give_up(&trial);
+                Ended::Lost { mut record, targets, ends } => {
+                    record.tried = levels.remove(&record.id.cell);
+                    ledger.give_up(&record.id);
                     targets.iter().for_each(|target| ledger.lose(target));
+                    hands.tell(Event::TrialFinished { record })?;
+                    if let Some(error) = ends {
+                        return Err(error);
+                    }
                 }
             },
         }

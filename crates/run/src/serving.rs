@@ -1,4 +1,4 @@
-//! The server's end of a file system that another node loads: builds, exports, samples on request, and takes it down.
+//! The server's end of a file system that other nodes load: builds, exports, samples on request, and takes it down.
 
 use crate::context::{Bench, Steps};
 use crate::protocol::{TrialRequest, Turn};
@@ -11,10 +11,11 @@ use record::printable::chain;
 use record::trial::{Outcome, TrialRecord, TrialStep};
 use record::workload::CacheStart;
 use stack::{ActError, Built, Journal, Machine, NfsClient, UndoError, Volumes};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why this node could not do what the node that loads its file system asked for.
+/// Why this node could not do what a node that loads its file system asked for.
 #[derive(Debug, Error)]
 pub(crate) enum ServingError {
     /// Caches could not be brought to the state in which the load begins.
@@ -30,7 +31,12 @@ pub(crate) enum ServingError {
     Outside(PathBuf),
 }
 
-/// A stack that is up for another node.
+/// The folder of a client among several, by its place: each mounts a folder of its own in the export.
+pub(crate) fn folder(place: usize) -> String {
+    format!("client-{}", place + 1)
+}
+
+/// A stack that is up for other nodes.
 pub(crate) struct Serving {
     request: TrialRequest,
     built: Built,
@@ -42,7 +48,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Builds the stack and exports it.
+    /// Builds the stack and exports it. If several clients load it together, each gets a folder.
     ///
     /// # Errors
     /// The record of the failed trial.
@@ -52,13 +58,13 @@ impl Serving {
         volumes: &Volumes,
         bench: &Bench<'_>,
         request: TrialRequest,
-        client: &NfsClient,
+        clients: &[NfsClient],
     ) -> Result<Self, Box<TrialRecord>> {
         let mut record = blank(&request);
         let mut steps = Steps { bench, cell: &request.cell.id, times: Vec::new() };
         let asked = &request.cell.stack;
         let built = steps
-            .time(TrialStep::Build, || stack::serve(machine, journal, volumes, asked, client, bench.cancel));
+            .time(TrialStep::Build, || stack::serve(machine, journal, volumes, asked, clients, bench.cancel));
         record.steps = steps.times;
         let failed =
             |record: TrialRecord, why| Box::new(TrialRecord { outcome: Outcome::Failed(why), ..record });
@@ -72,12 +78,21 @@ impl Serving {
                 return Err(failed(record, chain(&error)));
             }
         };
-        let Some(directory) = built.nfs.as_ref().and_then(|nfs| nfs.directory.clone()) else {
-            let why = "nothing was exported".to_owned();
-            return Err(match built.undo(machine, journal) {
-                Ok(()) => failed(record, why),
-                Err(undo) => failed(record, format!("{why}; and taking it down failed: {}", chain(&undo))),
-            });
+        let exported = built.nfs.as_ref().and_then(|nfs| nfs.directory.clone());
+        let ready = exported.ok_or_else(|| "nothing was exported".to_owned()).and_then(|directory| {
+            let folders = if request.cell.is_together() { clients.len() } else { 0 };
+            make_folders(&directory, folders).map(|()| directory)
+        });
+        let directory = match ready {
+            Ok(directory) => directory,
+            Err(why) => {
+                return Err(match built.undo(machine, journal) {
+                    Ok(()) => failed(record, why),
+                    Err(undo) => {
+                        failed(record, format!("{why}; and taking it down failed: {}", chain(&undo)))
+                    }
+                });
+            }
         };
         record.built.clone_from(&built.argv);
         record.settings.clone_from(&built.settings);
@@ -154,4 +169,12 @@ impl Serving {
         bench.tell_changes(journal);
         Ok(record)
     }
+}
+
+/// Makes the folders of several clients. They are data in the file system under test, and go with it.
+fn make_folders(directory: &Path, clients: usize) -> Result<(), String> {
+    (0..clients).map(|place| directory.join(folder(place))).try_for_each(|path| {
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
+        made.map_err(|error| format!("can't make {}: {error}", path.shown()))
+    })
 }

@@ -13,6 +13,7 @@ use record::plan::Cell;
 use record::provision::Provisioned;
 use record::volume::VolumeFacts;
 use spec::Lanes;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Scope;
@@ -107,7 +108,7 @@ impl<'a, 's, 'k> Session<'a, 's, 'k> {
     }
 
     /// Runs the provisioning steps on all machines; `false` when the user asked to stop meanwhile.
-    fn provision(&mut self) -> Result<bool, RunError> {
+    pub(crate) fn provision(&mut self) -> Result<bool, RunError> {
         if self.shared.plan.provision.is_empty() {
             return Ok(true);
         }
@@ -222,6 +223,8 @@ impl<'a, 's, 'k> Session<'a, 's, 'k> {
         let mut lost = std::mem::take(&mut self.lost).into_iter();
         let Some(Loss { mut targets, error, .. }) = lost.next() else { return RunError::Panicked };
         targets.extend(lost.flat_map(|loss| loss.targets));
+        let mut seen = BTreeSet::new();
+        targets.retain(|target| seen.insert(target.clone()));
         if targets.len() == self.machines.len() {
             return error;
         }
@@ -249,15 +252,15 @@ impl Hands for Session<'_, '_, '_> {
                 _ => {}
             }
         };
-        let (trial, targets) = (loss.trial.clone(), loss.targets.clone());
+        let (record, targets) = (loss.record.clone(), loss.targets.clone());
         let text = cut_off(self.shared.plan, &loss);
         self.lost.push(loss);
         let is_lost = |name: &String| self.lost.iter().any(|loss| loss.targets.contains(name));
-        if self.machines.iter().all(|(name, _)| is_lost(name)) {
-            return Err(self.loss(None));
+        let ends = self.machines.iter().all(|(name, _)| is_lost(name)).then(|| self.loss(None));
+        if ends.is_none() {
+            self.tell(Event::Warning { text })?;
         }
-        self.tell(Event::Warning { text })?;
-        Ok(Ended::Lost { trial, targets })
+        Ok(Ended::Lost { record, targets, ends })
     }
 
     fn tell(&mut self, event: Event) -> Result<(), RunError> {
@@ -279,12 +282,13 @@ impl Hands for Session<'_, '_, '_> {
 
 /// Which trial a lost machine cut off, and why.
 fn cut_off(plan: &record::plan::Plan, loss: &Loss) -> String {
-    let cell = plan.cells.iter().find(|cell| cell.id == loss.trial.cell);
+    let id = &loss.record.id;
+    let cell = plan.cells.iter().find(|cell| cell.id == id.cell);
     let name = cell.map(|cell| format!("{} {}, ", cell.stack.name, cell.workload.name)).unwrap_or_default();
     format!(
         "machine {} is lost, and its trial ({name}round {}) was cut off: {}; the other machines go on",
         loss.targets.join(", "),
-        loss.trial.round + 1,
+        id.round + 1,
         record::printable::chain(&loss.error)
     )
 }

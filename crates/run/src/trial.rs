@@ -55,6 +55,33 @@ enum TrialError {
     Flush(#[from] FlushError),
 }
 
+impl TrialError {
+    /// Whether the trial was cut off from outside, so that the same trial may succeed later.
+    fn is_cut_off(&self) -> bool {
+        match self {
+            Self::Engine(error) if error.is_cut_off() => true,
+            Self::Others(MeetError::Gone) => true,
+            other => is_disk_full(other),
+        }
+    }
+}
+
+/// Whether an error or one of its causes is that a disk is full.
+fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let full = |error: &(dyn std::error::Error + 'static)| {
+        let io = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        io == Some(std::io::ErrorKind::StorageFull)
+            || error.downcast_ref::<rustix::io::Errno>() == Some(&rustix::io::Errno::NOSPC)
+    };
+    std::iter::successors(Some(error), |error| error.source()).any(full)
+}
+
+/// What the storage did wrong is a result, whatever ended the trial.
+fn has_wrong_content(record: &TrialRecord) -> bool {
+    let verified = record.engine.as_ref().and_then(|engine| engine.verified.as_ref());
+    verified.is_some_and(|verified| !verified.faults.is_empty())
+}
+
 /// Why something of a trial's stack is left. The next stack would be built on top of it, so the run ends.
 #[derive(Debug, Error)]
 pub(crate) enum LeftError {
@@ -100,6 +127,7 @@ pub(crate) fn perform(
                 flush(machine, journal, &up, request, &mut steps, &mut record)
             });
             if let Err(error) = measured {
+                record.cut_off = error.is_cut_off() && !has_wrong_content(&record);
                 record.outcome = Outcome::Failed(chain(&error));
             }
             if stays && record.outcome == Outcome::Measured {
@@ -115,6 +143,7 @@ pub(crate) fn perform(
         Err(error) if error.left_something() => return Err(error.into()),
         Err(error) => {
             record.refused = error.is_refusal();
+            record.cut_off = is_disk_full(&error);
             record.outcome = Outcome::Failed(chain(&error));
         }
     }
@@ -156,6 +185,7 @@ fn measure(
         started: &|_| {},
         progress: &|done| (bench.step)(Some(steps_cell), TrialStep::Prepare.name(), Some(done)),
         running: &|_| {},
+        begins_at_ns: None,
         follows: false,
         scratch: &bench.scratch,
     };
@@ -184,10 +214,11 @@ fn measure(
     let before = Before::look(machine, built, stored, record);
     let clock = apart.as_ref().map(ServedGround::begin).transpose()?;
 
-    let live = if request.live { LiveLoad::new(steps_cell, &record.topology) } else { None };
-    let start_ns = bench.others.map(Others::meet).transpose()?;
+    let live = request.live.then(|| LiveLoad::new(steps_cell, &record.topology));
+    let begins_at_ns = bench.others.map(Others::meet).transpose()?;
+    let prepare = Job { begins_at_ns, ..prepare };
     let sampler = Sampler::start(&config)?;
-    if let Some(start_ns) = start_ns {
+    if let Some(start_ns) = begins_at_ns.filter(|_| !engine.waits_itself(&prepare)) {
         meeting::wait_until(start_ns, bench.cancel);
     }
     let began = meeting::reading();
@@ -273,9 +304,18 @@ fn at_server(built: &Built, files: &[PathBuf]) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::by_ratio;
+    use super::{TrialError, by_ratio, is_disk_full};
     use record::copy::Extents;
     use record::zfs::{PoolRecord, PoolState};
+
+    #[test]
+    fn a_full_disk_is_found_among_the_causes() {
+        let scratch =
+            |kind: std::io::ErrorKind| TrialError::Scratch { path: "/s".into(), source: kind.into() };
+        assert!(scratch(std::io::ErrorKind::StorageFull).is_cut_off());
+        assert!(!scratch(std::io::ErrorKind::PermissionDenied).is_cut_off());
+        assert!(is_disk_full(&rustix::io::Errno::NOSPC) && !is_disk_full(&rustix::io::Errno::IO));
+    }
 
     #[test]
     fn what_a_copy_takes_on_zfs_follows_from_the_ratio_after_it() {

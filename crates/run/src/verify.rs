@@ -281,6 +281,7 @@ fn load(
         started: &|_| {},
         progress: &|_| {},
         running: &|_| {},
+        begins_at_ns: None,
         follows: false,
         scratch: &scratch,
     };

@@ -41,7 +41,7 @@ impl Watch {
             let disk = hosted.iter().find(|disk| disk.id == *id)?;
             let facts = volumes.iter().find(|v| v.target == cell.target && v.name == volume.name)?;
             let name = facts.device.as_ref()?.file_name()?.to_str()?;
-            let name = if cell.stack.client().is_some() { SERVER.name(name) } else { name.to_owned() };
+            let name = if cell.is_mounted_elsewhere() { SERVER.name(name) } else { name.to_owned() };
             Some((name, disk.clone()))
         });
         let disks: Vec<(String, HostedDisk)> = disks.collect();

@@ -103,7 +103,7 @@ fn trial(path: &Path) -> TrialRequest {
 fn greets_with_its_protocol_and_machine() {
     let state = tempfile::tempdir().unwrap();
     let replies = talk(state.path(), &[Request::Hello { protocol: PROTOCOL }]);
-    let [Reply::Hello { protocol, environment }] = replies.as_slice() else { panic!("{replies:?}") };
+    let [Reply::Hello { protocol, environment, .. }] = replies.as_slice() else { panic!("{replies:?}") };
     assert_eq!(*protocol, PROTOCOL);
     assert_eq!(environment.diskproof, env!("CARGO_PKG_VERSION"));
     assert!(environment.kernel.is_some() && environment.cpus.is_some_and(|n| n > 0));
@@ -122,7 +122,7 @@ fn nothing_is_served_without_an_export() {
     let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let open = open(RunId("r5".into()), lent.path(), 8 << 20);
     let client = NfsClient { address: std::net::Ipv4Addr::LOCALHOST, any_port: false };
-    let serve = Request::Serve { trial: Box::new(trial(lent.path())), client };
+    let serve = Request::Serve { trial: Box::new(trial(lent.path())), clients: vec![client] };
     let requests = [open, Request::Turn { turn: Turn::Clock }, serve, Request::Withdraw, Request::Close];
     let replies = talk(state.path(), &requests);
     let [

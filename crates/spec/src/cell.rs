@@ -2,6 +2,7 @@
 
 use crate::capacity;
 use crate::diagnostic::printable;
+use crate::forecast::space_bytes;
 use crate::problems::Problems;
 use crate::source::Span;
 use record::id::CellId;
@@ -99,6 +100,7 @@ pub(crate) fn room(stack: &Stack) -> Option<u64> {
             VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => {
                 sizes.push(size_bytes)
             }
+            VolumeKind::Created { size_bytes, .. } => sizes.push(size_bytes?),
             VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => return None,
         }
     }
@@ -120,7 +122,7 @@ pub(crate) struct Spans {
 /// Reports why a cell is impossible.
 pub(crate) fn check(cell: &Cell, spans: Spans, problems: &mut Problems<'_>) {
     let (stack, workload) = (&cell.stack, &cell.workload);
-    let needed = workload.data_bytes().saturating_add(workload.made_bytes());
+    let needed = space_bytes(cell);
     let room = room(stack);
     let tight = |room: u64| needed > room / 4 * 3 && needed <= room;
     if room.is_some_and(tight) && stack.transforming().next().is_some() && !stays_a_hole(workload) {

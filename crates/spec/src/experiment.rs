@@ -82,6 +82,7 @@ pub(crate) fn read(
             derived,
             targets: matrix.targets,
             provision,
+            shuffled: matrix.shuffled,
             ..Plan::new(experiment, cells, measure)
         })),
         _ => Outcome::Wrong,

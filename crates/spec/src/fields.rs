@@ -39,6 +39,22 @@ impl<'n> Fields<'n> {
         Some(Self { entries })
     }
 
+    /// Checks that a map has the keys that a table needs. Other keys are somebody else's.
+    pub(crate) fn open_with_others(
+        entries: &'n [(Key, Node)],
+        place: Span,
+        table: &'static Table,
+        problems: &mut Problems<'_>,
+    ) -> Self {
+        check_needed(place, entries, &[], table, problems);
+        Self { entries }
+    }
+
+    /// Returns the entries whose keys are not in a table.
+    pub(crate) fn others(&self, table: &'static Table) -> impl Iterator<Item = &'n (Key, Node)> {
+        self.entries.iter().filter(|(key, _)| !table.keys.iter().any(|known| known.name == key.text))
+    }
+
     /// Returns an empty map, where only a name stands.
     pub(crate) fn none(name: Span, table: &'static Table, problems: &mut Problems<'_>) -> Self {
         check_needed(name, &[], &[], table, problems);

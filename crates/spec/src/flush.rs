@@ -71,6 +71,7 @@ fn held_bytes(cell: &Cell, volumes: &[String]) -> f64 {
 fn size_bytes(volume: &Volume) -> Option<u64> {
     match volume.kind {
         VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => Some(size_bytes),
+        VolumeKind::Created { size_bytes, .. } => size_bytes,
         VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
     }
 }
@@ -83,7 +84,10 @@ fn rate(cell: &Cell, piece: f64) -> f64 {
             let by_iops = iops.map_or(UNLIMITED_RATE, |iops| float(iops) * piece);
             by_iops.min(bps.map_or(UNLIMITED_RATE, float))
         }
-        VolumeKind::Emulate { .. } | VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => UNLIMITED_RATE,
+        VolumeKind::Emulate { .. }
+        | VolumeKind::Disk { .. }
+        | VolumeKind::Created { .. }
+        | VolumeKind::Directory { .. } => UNLIMITED_RATE,
     };
     cell.stack.volumes.iter().map(of).sum::<f64>().max(1.0)
 }

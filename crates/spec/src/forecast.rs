@@ -12,6 +12,7 @@ pub use rates::{
 };
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{Rebuild, Stack};
+use record::target::{ImageFormat, LabDisk, Target, TargetKind};
 use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::Layout;
 use std::collections::BTreeMap;
@@ -41,7 +42,8 @@ pub struct Forecast {
     pub least: Option<Takes>,
     /// The budget that is used up first, if one is used up before all rounds are done.
     pub spent: Option<Spent>,
-    /// Most space that is used at any time, besides real disks: backing files, and data in existing directories.
+    /// Most space that is used at any time, besides real disks: backing files, the files of lab guests' disks, and data in existing
+    /// directories.
     pub space_bytes: u64,
     /// Whether the agent process needs root.
     pub needs_root: bool,
@@ -123,7 +125,10 @@ pub fn forecast(plan: &Plan) -> Forecast {
         most,
         least,
         spent,
-        space_bytes: provided.bytes.saturating_add(lent.unwrap_or(0)),
+        space_bytes: provided
+            .bytes
+            .saturating_add(guest_files(plan, |_, _| false).spare)
+            .saturating_add(lent.unwrap_or(0)),
         needs_root: provided.needs_root,
         needs_tools: crate::tools::of(plan),
     }
@@ -157,7 +162,8 @@ impl Provided {
         };
         let volumes: BTreeMap<(&str, &str), &Volume> = plan.cells.iter().flat_map(of_cell).collect();
         let seconds = volumes.iter().map(|((target, _), volume)| (*target, provide_seconds(volume)));
-        let mut provided = Self { seconds: lanes.span(seconds), bytes: 0, needs_root: false };
+        let bytes = guest_files(plan, |_, _| false).bytes;
+        let mut provided = Self { seconds: lanes.span(seconds), bytes, needs_root: false };
         for volume in volumes.values() {
             if let VolumeKind::Emulate { size_bytes, .. } = &volume.kind {
                 provided.bytes = provided.bytes.saturating_add(*size_bytes);
@@ -168,6 +174,33 @@ impl Provided {
         provided.needs_root |= plan.cells.iter().any(|cell| !cell.stack.layers.is_empty());
         provided
     }
+}
+
+/// The files of lab guests' disks, which a run writes on this machine before its first trial.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GuestFiles {
+    /// Size of all of them in bytes.
+    pub bytes: u64,
+    /// Bytes that are needed besides while they are made: a qcow2 image is made from a raw file of the same size.
+    pub spare: u64,
+}
+
+/// Returns the size of the files of lab guests' disks, of the guests that the plan's cells use. `there` says of a guest's disk that its file
+/// is there already.
+#[must_use]
+pub fn guest_files(plan: &Plan, there: impl Fn(&str, &LabDisk) -> bool) -> GuestFiles {
+    let used =
+        |target: &&Target| plan.cells.iter().any(|cell| cell.machines().contains(&target.name.as_str()));
+    let guests = plan.targets.iter().filter(used).filter_map(|target| match &target.kind {
+        TargetKind::Guest { lab, disks } => Some((lab, disks)),
+        _ => None,
+    });
+    let there = &there;
+    let disks = guests.flat_map(|(lab, disks)| disks.iter().filter(move |disk| !there(lab, disk)));
+    disks.fold(GuestFiles::default(), |all, disk| GuestFiles {
+        bytes: all.bytes.saturating_add(disk.size_bytes),
+        spare: if disk.format == ImageFormat::Qcow2 { all.spare.max(disk.size_bytes) } else { all.spare },
+    })
 }
 
 /// The rounds of a run with trials of one length.
@@ -236,9 +269,10 @@ fn provide_seconds(volume: &Volume) -> f64 {
     let verified = |limits: &Limits| VERIFY_SECONDS * f64::from(limit_count(limits));
     VOLUME_SECONDS
         + match &volume.kind {
-            VolumeKind::Guest { limits, .. } => verified(limits),
-            VolumeKind::Emulate { size_bytes, limits } => float(*size_bytes) / LAYOUT_RATE + verified(limits),
-            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => 0.0,
+            VolumeKind::Guest { size_bytes, limits, .. } | VolumeKind::Emulate { size_bytes, limits } => {
+                float(*size_bytes) / LAYOUT_RATE + verified(limits)
+            }
+            VolumeKind::Disk { .. } | VolumeKind::Created { .. } | VolumeKind::Directory { .. } => 0.0,
         }
 }
 

@@ -54,6 +54,7 @@ impl<'a> Below<'a> {
         }
         let size = |volume: &Volume| match volume.kind {
             VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => Some(size_bytes),
+            VolumeKind::Created { size_bytes, .. } => size_bytes,
             VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
         };
         self.volumes.iter().map(size).collect()

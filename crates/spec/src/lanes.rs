@@ -88,7 +88,8 @@ fn keys(plan: &Plan, name: &str, kernels: &Kernels) -> BTreeSet<String> {
     let boot = kernels.boots.get(name).map(|boot| format!("boot {boot}"));
     let is_here = match target.map(|Target { kind, .. }| kind) {
         None | Some(TargetKind::Local | TargetKind::Guest { .. }) => true,
-        Some(TargetKind::Ssh { .. }) => {
+        // The machine of a driver may still be here; a run knows it by its kernel.
+        Some(TargetKind::Ssh { .. } | TargetKind::Created { .. }) => {
             kernels.here.is_some() && kernels.here.as_ref() == kernels.boots.get(name)
         }
     };

@@ -20,6 +20,7 @@ use record::plan::{Cell, PriceListInfo, Prices};
 use record::quantity::Bytes;
 use record::stack::Stack;
 use record::target::Target;
+use record::volume::Volume;
 use record::workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -36,6 +37,8 @@ pub(crate) struct Matrix {
     pub(crate) machines: BTreeMap<String, Number>,
     /// The machines.
     pub(crate) targets: Vec<Target>,
+    /// The volumes whose order is drawn in each round.
+    pub(crate) shuffled: Vec<Vec<Volume>>,
 }
 
 impl Matrix {
@@ -115,9 +118,13 @@ pub(crate) fn read(
     problems: &mut Problems<'_>,
 ) -> Matrix {
     let Machines { targets, prices: machines } = target::read(fields.get("targets"), prices, scope, problems);
-    let volumes =
-        fields.get("volumes").map(|node| volume::read(node, &targets, prices, base_dir, scope, problems));
-    let volumes = volumes.unwrap_or_default();
+    let volumes = volume::read(fields.get("volumes"), &targets, prices, base_dir, scope, problems);
+    if volumes.is_empty() && fields.get("volumes").is_none() {
+        let span = fields.key("experiment").map(|key| key.span).unwrap_or_default();
+        problems.add_missing(span, "an experiment needs `volumes`").help(
+            "volumes: where data may live; volumes that a driver creates stand in the target: `targets: { m: { driver: NAME, volumes: { ... } } }`",
+        );
+    }
     let stacks: Vec<Template<'_>> = entries(fields.get("stacks"), "a map: NAME: { layers: [...] }", problems)
         .iter()
         .filter_map(|one| Template::read(one, "stack", &STACK, scope, problems))
@@ -146,10 +153,12 @@ pub(crate) fn read(
                 .and_then(|()| places(&built, &volumes, &targets, problems))
                 .and_then(|places| remote(&built, &places, &targets, problems).map(|()| places))
                 .and_then(|places| known(&asked, &targets, problems).map(|()| places))
-                .and_then(|places| product(fields, &built, &places, &asked, &rules, problems));
+                .and_then(|places| product(fields, &built, &places, &asked, &targets, &rules, problems));
         }
     }
-    Matrix { cells, factors, prices: prices_of(&volumes), machines, targets }
+    let shuffled: Vec<Vec<Volume>> =
+        volumes.iter().filter(|entry| entry.is_shuffled).map(|entry| entry.volumes.clone()).collect();
+    Matrix { cells, factors, prices: prices_of(&volumes), machines, targets, shuffled }
 }
 
 fn prices_of(volumes: &[volume::Entry]) -> BTreeMap<String, Number> {
@@ -311,10 +320,10 @@ fn places(
     targets: &[Target],
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Vec<String>>> {
-    let only: BTreeMap<&str, &str> = volumes
+    let only: BTreeMap<&str, &[String]> = volumes
         .iter()
-        .filter_map(|entry| Some((entry, entry.target.as_deref()?)))
-        .flat_map(|(entry, target)| entry.volumes.iter().map(move |one| (one.name.as_str(), target)))
+        .filter(|entry| !entry.targets.is_empty())
+        .flat_map(|entry| entry.volumes.iter().map(move |one| (one.name.as_str(), entry.targets.as_slice())))
         .collect();
     let everywhere: Vec<String> = match targets {
         [] => vec![LOCAL.to_owned()],
@@ -322,19 +331,19 @@ fn places(
     };
     let mut places = Vec::new();
     for stack in stacks {
-        let bound: BTreeSet<&str> =
+        let bound: Vec<&[String]> =
             stack.thing.all_volumes().filter_map(|volume| only.get(volume.name.as_str()).copied()).collect();
-        let bound: Vec<&str> = bound.into_iter().collect();
-        match bound.as_slice() {
-            [] => places.push(everywhere.clone()),
-            [one] => places.push(vec![(*one).to_owned()]),
-            several => {
-                let message =
-                    format!("stack `{}` stands on volumes of {}", stack.thing.name, several.join(" and "));
-                problems.add(stack.spans.name, message).expected("volumes of one target");
-                return None;
-            }
+        let on = |target: &&String| bound.iter().all(|targets| targets.contains(target));
+        let place: Vec<String> = everywhere.iter().filter(on).cloned().collect();
+        if place.is_empty() {
+            let several: BTreeSet<&str> =
+                bound.iter().flat_map(|one| one.iter().map(String::as_str)).collect();
+            let several = several.into_iter().collect::<Vec<_>>().join(" and ");
+            let message = format!("stack `{}` stands on volumes of {several}", stack.thing.name);
+            problems.add(stack.spans.name, message).expected("volumes of one target");
+            return None;
         }
+        places.push(place);
     }
     Some(places)
 }
@@ -369,6 +378,7 @@ fn product(
     stacks: &[Placed<Stack>],
     places: &[Vec<String>],
     workloads: &[Placed<Workload>],
+    targets: &[Target],
     rules: &Rules,
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Cell>> {
@@ -385,7 +395,7 @@ fn product(
     let (mut cells, mut spans) = (Vec::new(), Vec::new());
     let placed = stacks.iter().zip(places).flat_map(|(s, on)| on.iter().map(move |target| (s, on, target)));
     for (s, places, target) in placed {
-        for w in workloads.iter().filter(|w| loading::is_placed(&w.thing, places, target)) {
+        for w in workloads.iter().filter(|w| loading::is_placed(&s.thing, &w.thing, places, target)) {
             let levels: BTreeMap<String, String> =
                 s.levels.iter().chain(&w.levels).map(|(name, level)| (name.clone(), level.text())).collect();
             let about = About { target, stack: &s.thing.name, workload: &w.thing.name, levels: &levels };
@@ -396,7 +406,7 @@ fn product(
             let id = cell::id(target, &s.json, &w.json, &levels);
             let cell = Cell { id, target: target.clone(), stack, workload, levels };
             cell::check(&cell, w.spans, problems);
-            loading::check(&cell, places, w.spans, problems);
+            loading::check(&cell, places, targets, w.spans, problems);
             if problems.full() {
                 return None;
             }

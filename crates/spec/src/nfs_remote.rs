@@ -63,15 +63,23 @@ pub(crate) fn check(
                 "leave `client` out to mount on the same machine, or bind the volumes to another target (`target:`)",
             );
         }
-        let guest = |target: &Target| matches!(target.kind, TargetKind::Guest { .. });
-        let ssh = |target: &Target| matches!(target.kind, TargetKind::Ssh { .. });
-        if (guest(server) && ssh(client)) || (ssh(server) && guest(client)) {
+        if !reach(server, client) {
             return refused(
                 problems,
                 format!("stack `{shown}`: `{on}` and `{asked}` can't reach each other"),
-                "a lab guest is reached from this machine and from its other guests only; take two guests, or two machines",
+                UNREACHED,
             );
         }
     }
     Some(())
+}
+
+/// The way out for two machines that can't reach each other.
+pub(crate) const UNREACHED: &str = "a lab guest is reached from this machine and from its other guests only; take two guests, or two machines";
+
+/// Whether a client can reach a server. A lab guest has no way to another machine.
+pub(crate) fn reach(server: &Target, client: &Target) -> bool {
+    let guest = |target: &Target| matches!(target.kind, TargetKind::Guest { .. });
+    let ssh = |target: &Target| matches!(target.kind, TargetKind::Ssh { .. } | TargetKind::Created { .. });
+    !((guest(server) && ssh(client)) || (ssh(server) && guest(client)))
 }

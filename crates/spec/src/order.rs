@@ -8,7 +8,7 @@
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use record::id::TrialId;
-use record::plan::Plan;
+use record::plan::{Cell, Plan};
 
 /// Returns the first output for a seed.
 fn first(seed: u64) -> u64 {
@@ -25,27 +25,55 @@ fn below(random: &mut SplitMix64, k: usize) -> usize {
 #[must_use]
 pub fn order(plan: &Plan, round: u32) -> Vec<usize> {
     let start = first(plan.seed) ^ u64::from(round);
-    let mut random = SplitMix64::seed_from_u64(first(start));
-    let mut cells: Vec<usize> = (0..plan.cells.len()).collect();
-    for i in (1..cells.len()).rev() {
-        cells.swap(i, below(&mut random, i + 1));
-    }
-    cells
+    shuffled(plan.cells.len(), first(start))
 }
 
 /// Returns the seed of one trial's random offsets and data: SplitMix64 over the plan's seed, the FNV-1a hash of the cell's id,
 /// and the round. It depends on nothing else, so a resumed run uses the same seeds as an uninterrupted one.
 #[must_use]
 pub fn trial_seed(plan: &Plan, id: &TrialId) -> u64 {
-    let cell = id.cell.0.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+    first(first(plan.seed ^ hash(&id.cell.0)) ^ u64::from(id.round))
+}
+
+/// Returns the cell as one round builds it: with the volumes that are drawn for that round in the places of those it names; `None`: its
+/// volumes are the same in all rounds. The order of a group of [`Plan::shuffled`] is drawn from the plan's seed, the name of the group's first volume, and the round. So it is the same
+/// for all cells of a round: a stack of three volumes has the first three of those that a stack of four has.
+#[must_use]
+pub fn drawn(plan: &Plan, cell: &Cell, round: u32) -> Option<Cell> {
+    let mut drawn = None;
+    for group in &plan.shuffled {
+        let start = first(plan.seed ^ hash(&group[0].name)) ^ u64::from(round);
+        let places = shuffled(group.len(), first(start));
+        for (at, volume) in cell.stack.volumes.iter().enumerate() {
+            if let Some(place) = group.iter().position(|one| one.name == volume.name) {
+                let drawn = drawn.get_or_insert_with(|| cell.clone());
+                drawn.stack.volumes[at] = group[places[place]].clone();
+            }
+        }
+    }
+    drawn
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    first(first(plan.seed ^ cell) ^ u64::from(id.round))
+    })
+}
+
+/// The numbers below `count` in an order drawn from a seed.
+fn shuffled(count: usize, seed: u64) -> Vec<usize> {
+    let mut random = SplitMix64::seed_from_u64(seed);
+    let mut all: Vec<usize> = (0..count).collect();
+    for i in (1..count).rev() {
+        all.swap(i, below(&mut random, i + 1));
+    }
+    all
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SplitMix64, order, trial_seed};
+    use super::{SplitMix64, drawn, order, trial_seed};
     use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
     use record::id::{CellId, TrialId};
     use record::plan::Plan;
@@ -98,6 +126,36 @@ mod tests {
             first[order(&plan, round)[0]] += 1;
         }
         assert!(first.iter().all(|times| (856..=1144).contains(times)), "{first:?}");
+    }
+
+    #[test]
+    fn volumes_take_every_place_evenly_and_wider_stacks_contain_narrower_ones() {
+        let text = "experiment: demo\nvolumes:\n  vol: { emulate: { size: 1g }, count: 5, shuffle: 1 }\n  \
+            log: { emulate: { size: 1g } }\nstacks:\n  r-{n}: { with: { n: [1, 2, 4] }, layers: [ { md: { on: \"vol[..n]\", level: \
+            raid0 } } ] }\n  fixed: { on: log }\nworkloads: { read: { rw: read, size: 64m } }\nexclude: []\n";
+        let loaded = crate::parse(text, "demo.yaml", std::path::Path::new("/"), &Default::default()).unwrap();
+        let plan = Plan { seed: 7, ..loaded.plan };
+        let names = |cell: usize, round| -> Vec<String> {
+            let cell = &plan.cells[cell];
+            let built = drawn(&plan, cell, round).unwrap_or_else(|| cell.clone());
+            built.stack.volumes.into_iter().map(|volume| volume.name).collect()
+        };
+        let mut first = std::collections::BTreeMap::new();
+        for round in 0..1000 {
+            let widest = names(2, round);
+            assert_eq!(widest[..1], names(0, round), "{round}");
+            assert_eq!(widest[..2], names(1, round), "{round}");
+            assert_eq!(names(3, round), ["log"]);
+            assert_eq!(widest.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{widest:?}");
+            *first.entry(widest[0].clone()).or_insert(0) += 1;
+        }
+        // 1000 draws of 5 volumes: each is first about 200 times; 5 standard deviations are 63.
+        assert_eq!(first.len(), 5);
+        assert!(first.values().all(|times| (137..=263).contains(times)), "{first:?}");
+        assert_eq!(drawn(&plan, &plan.cells[2], 3), drawn(&plan, &plan.cells[2], 3));
+        let unchanged = Plan { shuffled: Vec::new(), ..plan.clone() };
+        assert_eq!(drawn(&unchanged, &plan.cells[2], 3), None);
+        assert_eq!(drawn(&plan, &plan.cells[3], 3), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::tree::{Node, Value};
 use crate::vocabulary::VOLUME_PRICE;
 use crate::{prices, value};
 use record::plan::Prices;
-use record::volume::{Volume, VolumeKind};
+use record::volume::{Limits, Volume, VolumeKind};
 
 const UNITS: [(&str, i128); 4] =
     [("hour", 1), ("day", 24), ("month", HOURS_PER_MONTH), ("year", HOURS_PER_YEAR)];
@@ -158,7 +158,10 @@ fn declared(volume: &Volume) -> Usage {
     let (size, limits) = match &volume.kind {
         VolumeKind::Emulate { size_bytes, limits } => (*size_bytes, *limits),
         VolumeKind::Guest { size_bytes, limits, .. } => (*size_bytes, *limits),
-        VolumeKind::Directory { .. } | VolumeKind::Disk { .. } => return Usage::default(),
+        VolumeKind::Created { size_bytes: Some(size_bytes), .. } => (*size_bytes, Limits::default()),
+        VolumeKind::Created { .. } | VolumeKind::Directory { .. } | VolumeKind::Disk { .. } => {
+            return Usage::default();
+        }
     };
     let over = |amount: u64, unit: i128| Number::new(i128::from(amount), unit);
     let iops = limits.total_iops.or(limits.read_iops.max(limits.write_iops));

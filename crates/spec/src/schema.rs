@@ -1,6 +1,6 @@
 //! The JSON Schema of the experiment file, made from the same tables as the reader.
 
-use crate::vocabulary::{EXPERIMENT, LAYER, Shape, Table};
+use crate::vocabulary::{CREATED, CREATED_VOLUME, EXPERIMENT, LAYER, Shape, Table};
 use serde_json::{Map, Value, json};
 
 /// Returns the schema (draft 2020-12), for editors. It has every key; only `diskproof plan` checks combinations of values.
@@ -25,7 +25,9 @@ fn table(table: &Table) -> Value {
     }
     let open = std::ptr::eq(table, &LAYER);
     let required: Vec<&str> = table.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
-    let mut out = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    // Only the driver knows its settings.
+    let others = std::ptr::eq(table, &CREATED) || std::ptr::eq(table, &CREATED_VOLUME);
+    let mut out = json!({ "type": "object", "properties": properties, "additionalProperties": others });
     if let (Value::Object(map), true) = (&mut out, open) {
         // A layer's name may be a factor.
         map.insert("patternProperties".to_owned(), json!({ "^\\{": { "type": ["object", "null"] } }));

@@ -61,6 +61,7 @@ pub(crate) fn instance(
     }
     let beside = below.beside;
     let rebuild = rebuild(template, &scope, problems)?;
+    unfit_for_shuffle(template, [&volumes, &beside], rebuild, entries, problems)?;
     let stack = Stack { name: name?, volumes, beside, layers, rebuild };
     if let (Given::Devices(count @ 2..), true) = (&given, stack.transforming().next().is_none()) {
         let span = on.map_or(template.key.span, |node| node.span);
@@ -72,6 +73,36 @@ pub(crate) fn instance(
         return None;
     }
     Some(Instance { levels: scope.names, thing: stack })
+}
+
+/// Refuses shuffled volumes where a stack can't change them from round to round. `volumes`: those under the first layer, and the others.
+fn unfit_for_shuffle(
+    template: &Template<'_>,
+    volumes: [&[Volume]; 2],
+    rebuild: Rebuild,
+    entries: &[Entry],
+    problems: &mut Problems<'_>,
+) -> Option<()> {
+    let shuffled = |volume: &Volume| {
+        let mut entries = entries.iter().filter(|entry| entry.is_shuffled);
+        entries.find(|entry| entry.volumes.iter().any(|one| one.name == volume.name))
+    };
+    let [main, beside] = volumes;
+    let why = if let Some(entry) = beside.iter().find_map(shuffled) {
+        let message = format!("`{}` is shuffled, so it can't be the cache or log of a stack", entry.name);
+        Some((message, "declare the volumes of caches and logs as a volume of their own, without `shuffle`"))
+    } else if let (Rebuild::Run, Some(entry)) = (rebuild, main.iter().find_map(shuffled)) {
+        let message = format!(
+            "`{}` is shuffled, but the stack stays up over the rounds (`rebuild: run`) on the volumes of the first",
+            entry.name
+        );
+        Some((message, "leave `rebuild` or `shuffle` out"))
+    } else {
+        None
+    };
+    let Some((message, help)) = why else { return Some(()) };
+    problems.add(template.key.span, message).help(help);
+    None
 }
 
 /// Reads how often the stack is built.

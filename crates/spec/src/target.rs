@@ -1,5 +1,6 @@
 //! Targets: the machines that trials run on, and the disks of lab guests.
 
+use crate::created;
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
 use crate::limits::{MAX_CHANGES, MAX_TARGETS, MAX_VOLUMES};
@@ -9,7 +10,9 @@ use crate::scope::Scope;
 use crate::source::Span;
 use crate::tariff::PriceList;
 use crate::tree::{Key, Node, Value, find};
-use crate::vocabulary::{AIOS, BURST, BUSES, CEILING, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE, TARGET};
+use crate::vocabulary::{
+    AIOS, BURST, BUSES, CEILING, CREATED, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE, TARGET,
+};
 use crate::volume;
 use crate::{price, value};
 use record::id::LOCAL;
@@ -19,7 +22,7 @@ use record::volume::{Burst, LimitChange, Limits};
 use std::collections::{BTreeMap, BTreeSet};
 
 const EXPECTED_ADDRESS: &str = "a name or an IPv4 address, e.g. nas.example or 10.0.0.7";
-const EXPECTED: &str = "a map: NAME: local, NAME: { ssh: user@host } or NAME: { guest: lab, disks: { ... } }";
+const EXPECTED: &str = "a map: NAME: local, NAME: { ssh: user@host }, NAME: { guest: lab, disks: { ... } } or NAME: { driver: NAME, ... }";
 
 /// The machines, and what they cost per hour.
 #[derive(Default)]
@@ -110,6 +113,11 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
             shares: Vec::new(),
         });
     }
+    if let Value::Map(entries) = &node.value
+        && entries.iter().any(|(key, _)| key.text == "driver")
+    {
+        return created(key, node, entries, scope, problems);
+    }
     let fields = match &node.value {
         Value::Map(_) => Some(Fields::open(node, &TARGET, problems)?),
         _ => None,
@@ -171,6 +179,35 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
         None => Vec::new(),
     };
     Some(Target { name, kind, address, ceiling, shares })
+}
+
+/// Reads a machine that a driver creates.
+fn created(
+    key: &Key,
+    node: &Node,
+    entries: &[(Key, Node)],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Target> {
+    if key.text == LOCAL {
+        problems.add(key.span, "`local` is the name of this machine").expected("another name");
+        return None;
+    }
+    let fields = Fields::open_with_others(entries, node.span, &CREATED, problems);
+    let kind = created::machine(&fields, scope, problems)?;
+    let address = match fields.get("address") {
+        Some(node) => Some(plain_address(node, scope, problems)?),
+        None => None,
+    };
+    let ceiling = match fields.get("limits") {
+        Some(node) => Some(ceiling(node, scope, problems)?),
+        None => None,
+    };
+    let shares = match fields.get("shares") {
+        Some(node) => shares(node, scope, problems)?,
+        None => Vec::new(),
+    };
+    Some(Target { name: key.text.clone(), kind, address, ceiling, shares })
 }
 
 /// Reads the names of what a machine shares with others.

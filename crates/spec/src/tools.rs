@@ -18,7 +18,7 @@ pub(crate) fn of(plan: &Plan) -> Vec<String> {
     for cell in &plan.cells {
         tools.stack(&cell.stack);
         tools.workload(&cell.workload);
-        tools.add(cell.stack.client().map_or(&[][..], |_| &CLIENT));
+        tools.add(if cell.stack.nfs().is_some() { &CLIENT } else { &[] });
     }
     tools.0.into_iter().collect()
 }
@@ -31,6 +31,7 @@ pub fn tools_on(plan: &Plan, target: &str) -> Vec<String> {
     let loaded = |cell: &&Cell| cell.loading().contains(&target);
     for cell in plan.cells.iter().filter(|cell| cell.is_built_on(target)) {
         tools.stack(&cell.stack);
+        tools.add(if cell.stack.nfs().is_some() && !cell.is_mounted_elsewhere() { &CLIENT } else { &[] });
     }
     for cell in plan.cells.iter().filter(loaded) {
         tools.workload(&cell.workload);
@@ -88,10 +89,7 @@ impl Tools {
                     self.0.extend(programs.cloned());
                 }
                 Layer::Zfs(_) => self.add(&["zpool", "zfs", "wipefs"]),
-                Layer::Nfs(nfs) => {
-                    self.add(&["exportfs"]);
-                    self.add(if nfs.client.is_none() { &CLIENT } else { &[] });
-                }
+                Layer::Nfs(_) => self.add(&["exportfs"]),
                 Layer::Knobs(_) => {}
             }
         }

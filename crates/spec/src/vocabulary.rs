@@ -2,6 +2,7 @@
 //! they can't disagree.
 
 mod asked;
+mod created;
 mod find;
 mod knobs;
 mod lab_disk;
@@ -16,6 +17,7 @@ mod workload;
 mod zfs;
 
 pub(crate) use asked::{CONTRAST, EXPECTATION};
+pub(crate) use created::{CREATED, CREATED_VOLUME};
 pub(crate) use find::{FIND, FIND_BY, FIND_LIMIT};
 pub(crate) use knobs::KNOBS;
 pub(crate) use lab_disk::{AIOS, BURST, BUSES, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE};
@@ -50,7 +52,11 @@ pub(crate) static EXPERIMENT: Table = Table {
         ),
         key(
             "targets",
-            Shape::MapOf(&Shape::Either(&[Shape::Choice(&["local"]), Shape::Map(&TARGET)])),
+            Shape::MapOf(&Shape::Either(&[
+                Shape::Choice(&["local"]),
+                Shape::Map(&TARGET),
+                Shape::Map(&CREATED),
+            ])),
             "Machines the trials run on; default: this one. Every stack is built on every target that has its volumes",
         ),
         key(
@@ -58,7 +64,11 @@ pub(crate) static EXPERIMENT: Table = Table {
             Shape::ListOf(&Shape::Map(&PROVISION)),
             "What is done on the targets before anything is built; it is not undone",
         ),
-        needed("volumes", Shape::MapOf(&Shape::Map(&VOLUME)), "Where data may live"),
+        key(
+            "volumes",
+            Shape::MapOf(&Shape::Map(&VOLUME)),
+            "Where data may live, besides the volumes of created targets",
+        ),
         needed(
             "stacks",
             Shape::MapOf(&Shape::Map(&STACK)),
@@ -166,7 +176,10 @@ pub(crate) static TARGET: Table = Table {
         ("lab", "write `guest: NAME`"),
         ("user", "write `ssh: user@host`"),
         ("port", "a port belongs into ~/.ssh/config"),
-        ("volumes", "volumes stand at the top of the file"),
+        (
+            "volumes",
+            "volumes stand at the top of the file, unless a driver creates the machine: `driver: NAME`",
+        ),
     ],
 };
 
@@ -229,6 +242,11 @@ pub(crate) static VOLUME: Table = Table {
             "disks",
             Shape::Texts,
             "Real disks, by their name in /dev/disk/by-id, claimed beforehand, or disks of a lab guest. Their content is lost",
+        ),
+        key(
+            "shuffle",
+            Shape::Switch,
+            "1: draw anew in each round which of these volumes is vol[0], which is vol[1], ..., so that one slow volume isn't taken for an effect of the stack",
         ),
         key("target", Shape::Text, "The only target that has it; default: every target has one"),
         key(

@@ -1,5 +1,6 @@
 //! Volumes as declared, resolved to single volumes.
 
+use crate::created;
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
 use crate::limits::MAX_VOLUMES;
@@ -27,36 +28,51 @@ pub(crate) struct Entry {
     pub(crate) volumes: Vec<Volume>,
     /// Price per hour of each volume, in their order; empty where they have none.
     pub(crate) prices: Vec<Number>,
-    /// The only machine that has them; `None`: every machine has its own.
-    pub(crate) target: Option<String>,
+    /// The only machines that have them, each its own; empty: every machine has its own.
+    pub(crate) targets: Vec<String>,
+    /// Whether their order is drawn anew in each round.
+    pub(crate) is_shuffled: bool,
 }
 
 /// Reads `volumes`.
 pub(crate) fn read(
-    node: &Node,
+    node: Option<&Node>,
     targets: &[Target],
     prices: Option<&PriceList>,
     base_dir: &Path,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Entry> {
+    let mut found = created::entries(targets, node.map(|node| node.span).unwrap_or_default(), problems);
+    let Some(node) = node else { return found };
     let Some(entries) = named(node, "a map: NAME: { emulate | directory | disks }", problems) else {
-        return Vec::new();
+        return found;
     };
     if entries.is_empty() {
         problems
             .add(node.span, "there are no volumes")
             .expected("at least one, e.g. `vol: { emulate: { size: 1g } }`");
     }
-    let mut found = Vec::new();
-    let mut total = 0_usize;
+    let mut total: usize = found.iter().map(|entry| entry.volumes.len()).sum();
     let mut disks = Disks { targets, prices, seen: BTreeMap::new() };
     for (key, node) in entries {
         if problems.full() {
             break;
         }
+        if found.iter().any(|entry| entry.name == key.text) {
+            problems
+                .add(key.span, format!("`{}` is a volume of a created target already", key.text))
+                .help("name one of them otherwise");
+            continue;
+        }
         // A wrong volume keeps its name, so that stacks on it are not reported as wrong too.
-        let wrong = Entry { name: key.text.clone(), volumes: Vec::new(), prices: Vec::new(), target: None };
+        let wrong = Entry {
+            name: key.text.clone(),
+            volumes: Vec::new(),
+            prices: Vec::new(),
+            targets: Vec::new(),
+            is_shuffled: false,
+        };
         let entry = entry(key, node, base_dir, &mut disks, scope, problems).unwrap_or(wrong);
         total = total.saturating_add(entry.volumes.len());
         if total > MAX_VOLUMES {
@@ -113,7 +129,47 @@ fn entry(
     let prices = price
         .map(|(node, price)| price::of_volumes(&price, &volumes, node, disks.prices, problems))
         .unwrap_or_default();
-    Some(Entry { name, volumes, prices, target })
+    let is_shuffled = shuffled(&fields, &name, &volumes, scope, problems)?;
+    Some(Entry { name, volumes, prices, targets: target.into_iter().collect(), is_shuffled })
+}
+
+/// Reads whether the order of the volumes is drawn in each round. They must be alike, since every place gets every one of them.
+fn shuffled(
+    fields: &Fields<'_>,
+    name: &str,
+    volumes: &[Volume],
+    scope: &Scope<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<bool> {
+    let Some(node) = fields.get("shuffle") else { return Some(false) };
+    if !value::switch(node, scope, problems)? {
+        return Some(false);
+    }
+    if volumes.len() < 2 {
+        problems
+            .add(node.span, format!("`{name}` is one volume, so there is nothing to shuffle"))
+            .help("leave `shuffle` out, or give it a `count` or several `disks`");
+        return None;
+    }
+    let place = |volume: &Volume| match &volume.kind {
+        VolumeKind::Disk { .. } => VolumeKind::Disk { id: String::new() },
+        VolumeKind::Guest { size_bytes, limits, burst, changes, .. } => VolumeKind::Guest {
+            id: String::new(),
+            size_bytes: *size_bytes,
+            limits: *limits,
+            burst: *burst,
+            changes: changes.clone(),
+        },
+        other => other.clone(),
+    };
+    if let Some(other) = volumes.iter().find(|volume| place(volume) != place(&volumes[0])) {
+        problems
+            .add(node.span, format!("`{}` and `{}` are declared differently", volumes[0].name, other.name))
+            .expected("volumes that are alike, since each takes every place")
+            .help("declare the others as a volume of their own");
+        return None;
+    }
+    Some(true)
 }
 
 fn emulated(

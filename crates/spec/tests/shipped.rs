@@ -81,6 +81,15 @@ fn nfs_compares_exports_with_what_they_export() {
 }
 
 #[test]
+fn one_server_is_mounted_by_one_two_and_three_machines() {
+    let Loaded { plan, notes, .. } = loaded("nas-for-many.yaml");
+    let machines: Vec<String> = plan.cells.iter().map(|cell| cell.machines().join(" ")).collect();
+    assert_eq!(machines, ["nas vm1", "nas vm1 vm2", "nas vm1 vm2 vm3"]);
+    assert!(plan.cells.iter().all(|cell| cell.is_mounted_elsewhere() && !cell.is_built_on("vm1")));
+    assert_eq!(notes, Vec::<String>::new());
+}
+
+#[test]
 fn compressing_file_system_has_a_pool_with_a_log_beside_it() {
     let Loaded { plan, notes, .. } = loaded("compressing-file-system.yaml");
     let names: Vec<&str> = plan.cells.iter().map(|cell| cell.workload.name.as_str()).collect();
@@ -258,6 +267,7 @@ fn field_cases_tell_what_to_write_for_real_disks() {
         "encryption-cost.yaml",
         "lvm-cache.yaml",
         "mail-archive.yaml",
+        "nas-for-many.yaml",
         "nfs.yaml",
         "raid0-bonnie.yaml",
         "raid0-by-width.yaml",

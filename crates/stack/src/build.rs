@@ -105,10 +105,10 @@ pub fn build_unless(
     stack: &Stack,
     cancel: &AtomicBool,
 ) -> Result<Built, StackError> {
-    build_for(machine, journal, volumes, stack, None, cancel)
+    build_for(machine, journal, volumes, stack, &[], cancel)
 }
 
-/// Builds a stack that another machine mounts, up to its export. Only that machine may mount it.
+/// Builds a stack that other machines mount, up to its export. Only these machines may mount it.
 ///
 /// # Errors
 /// As above.
@@ -117,10 +117,10 @@ pub fn serve(
     journal: &mut Journal,
     volumes: &Volumes,
     stack: &Stack,
-    client: &NfsClient,
+    clients: &[NfsClient],
     cancel: &AtomicBool,
 ) -> Result<Built, StackError> {
-    build_for(machine, journal, volumes, stack, Some(client), cancel)
+    build_for(machine, journal, volumes, stack, clients, cancel)
 }
 
 fn build_for(
@@ -128,7 +128,7 @@ fn build_for(
     journal: &mut Journal,
     volumes: &Volumes,
     stack: &Stack,
-    client: Option<&NfsClient>,
+    clients: &[NfsClient],
     cancel: &AtomicBool,
 ) -> Result<Built, StackError> {
     let under =
@@ -137,7 +137,7 @@ fn build_for(
     let limited = volumes.throttle().filter(|_| stack.all_volumes().any(is_limited));
     let mut builder = Builder::new(machine, journal, &under, cancel);
     builder.limited = limited.map(|throttle| throttle.cgroup_procs);
-    builder.client = client;
+    builder.clients = clients;
     let ground = match &under {
         Under::Directory(lent) => builder.directory(lent, stack),
         Under::Server => Err(Stop::Unbuildable("what a server exports is mounted, not built".to_owned())),
@@ -237,8 +237,8 @@ struct Builder<'a> {
     bcaches: Vec<BcacheDevice>,
     thin_pools: Vec<ThinPool>,
     nfs: Option<Remounted>,
-    /// The machine that mounts the export, if it is another one.
-    client: Option<&'a NfsClient>,
+    /// The other machines that mount the export; empty: this one does.
+    clients: &'a [NfsClient],
 }
 
 impl<'a> Builder<'a> {
@@ -261,7 +261,7 @@ impl<'a> Builder<'a> {
             bcaches: Vec::new(),
             thin_pools: Vec::new(),
             nfs: None,
-            client: None,
+            clients: &[],
         }
     }
 

@@ -184,6 +184,9 @@ fn check(machine: &Machine<'_>, volumes: &[Volume]) -> Result<(), StackError> {
         if volumes[..index].iter().any(|other| other.name == volume.name) {
             return refuse(volume, "is named twice".to_owned());
         }
+        if let VolumeKind::Created { .. } = volume.kind {
+            return refuse(volume, "was not created by its driver".to_owned());
+        }
         let VolumeKind::Emulate { size_bytes, limits } = volume.kind else { continue };
         if let Some(why) = record::throttle::refusal(&limits) {
             return refuse(volume, why);
@@ -227,7 +230,10 @@ impl Maker<'_> {
     fn provide(&mut self, index: usize, volume: &Volume) -> Result<Provided, Failed> {
         match &volume.kind {
             VolumeKind::Emulate { size_bytes, .. } => self.emulate(index, &volume.name, *size_bytes),
-            VolumeKind::Disk { id } | VolumeKind::Guest { id, .. } => self.disk(&volume.name, id),
+            // `check` refuses the last: a run knows the disk's name once the driver has created it.
+            VolumeKind::Disk { id }
+            | VolumeKind::Guest { id, .. }
+            | VolumeKind::Created { volume: id, .. } => self.disk(&volume.name, id),
             VolumeKind::Directory { path } => self.lend(index, &volume.name, path),
         }
     }

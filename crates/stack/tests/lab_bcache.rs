@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::{
     Bench, Fault, Hook, Matrix, asked_for_all, bcache, bcache_dir, cached_by_bcache, chain, emulated,
     is_cached_as_asked, rate, simple, stands_and_falls,
@@ -168,6 +168,49 @@ fn lab_bcache_a_device_in_use_is_busy_and_then_goes() {
         undo_run(&bench.machine(&bench.state_dir(), &NoHooks), &bench.run).unwrap();
         assert_eq!(before.diff(&bench.state()), "");
     }
+}
+
+/// The devices below are registered again as soon as they are gone, as by a udev that is late: that is too short to be seen.
+#[test]
+fn lab_bcache_what_is_registered_again_goes_again() {
+    const TIMES: usize = 3;
+    if !is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let _alone = exclusive();
+    let bench = Bench::new("bcache-again");
+    let before = bench.state();
+    let stack = on_files(Limits::default(), BcacheMode::Writeback);
+    with_built(&bench, &stack, |machine, mut journal, volumes, built| {
+        let cache = std::fs::canonicalize(bcache_dir().join("cache/cache0")).unwrap();
+        let disk = cache.parent().unwrap().to_path_buf();
+        let node = Path::new("/dev").join(disk.file_name().unwrap());
+        let done = AtomicBool::new(false);
+        let again = std::thread::scope(|scope| {
+            let udev = scope.spawn(|| {
+                let mut again = 0;
+                while again < TIMES && !done.load(Ordering::Relaxed) {
+                    if !cache.exists() {
+                        let register =
+                            std::fs::write("/sys/fs/bcache/register_quiet", node.to_str().unwrap());
+                        again += usize::from(register.is_ok() && cache.exists());
+                    }
+                    std::hint::spin_loop();
+                }
+                again
+            });
+            let undone = built.undo(machine, &mut journal);
+            done.store(true, Ordering::Relaxed);
+            undone.unwrap_or_else(|error| panic!("{}", chain(&error)));
+            udev.join().unwrap()
+        });
+        eprintln!("registered again {again} times");
+        assert!(again > 0, "nobody was faster than we");
+        drop(volumes);
+        journal.undo_all(machine).unwrap();
+    });
+    assert_eq!(before.diff(&bench.state()), "");
 }
 
 /// What a load reads past a cache that has nothing of it, and writes through it, is charged to who asked.

@@ -183,7 +183,7 @@ fn lab_nfs_what_a_client_left_open_is_forgotten() {
         rebuild: Rebuild::Trial,
     };
     let to = NfsClient { address: Ipv4Addr::LOCALHOST, any_port: true };
-    let served = serve(&machine, &mut journal, &provided, &stack, &to, &never).unwrap();
+    let served = serve(&machine, &mut journal, &provided, &stack, std::slice::from_ref(&to), &never).unwrap();
     let directory = served.nfs.as_ref().unwrap().directory.clone().unwrap();
     let theirs = bench.dir.join("theirs");
     std::fs::create_dir(&theirs).unwrap();

@@ -14,6 +14,9 @@ mod comparisons;
 #[path = "simulation/device_time.rs"]
 mod device_time;
 #[cfg(test)]
+#[path = "simulation/disturbed_search.rs"]
+mod disturbed_search;
+#[cfg(test)]
 #[path = "simulation/estimates.rs"]
 mod estimates;
 #[cfg(test)]

@@ -10,18 +10,20 @@ use std::path::Path;
 /// * 1.0: first.
 /// * 1.1: budgets of a run may be raised (`run_raised`).
 /// * 1.2: runs may have tags (`run_tag`).
-/// * 1.3: runs may come from elsewhere (`run_origin`).
-pub const STORE_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 3 };
+/// * 1.3: trials that were cut off beside those that were made in their place (`trial.cut_off`).
+/// * 1.4: runs may come from elsewhere (`run_origin`).
+pub const STORE_FORMAT: FormatVersion = FormatVersion { major: 1, minor: 4 };
 
 /// Marks diskproof's files in SQLite's header, so that `file` and diskproof recognize them: "dprf".
 const APPLICATION_ID: i32 = 0x6470_7266;
 
 /// The SQL that upgrades a file from one version to the next, in order; the version of the last one is [`STORE_FORMAT`].
-const MIGRATIONS: [(FormatVersion, &str); 4] = [
+const MIGRATIONS: [(FormatVersion, &str); 5] = [
     (FormatVersion { major: 1, minor: 0 }, include_str!("../schema/001_first.sql")),
     (FormatVersion { major: 1, minor: 1 }, include_str!("../schema/002_raised.sql")),
     (FormatVersion { major: 1, minor: 2 }, include_str!("../schema/003_tags.sql")),
-    (FormatVersion { major: 1, minor: 3 }, include_str!("../schema/004_origin.sql")),
+    (FormatVersion { major: 1, minor: 3 }, include_str!("../schema/004_cut_off.sql")),
+    (FormatVersion { major: 1, minor: 4 }, include_str!("../schema/005_origin.sql")),
 ];
 
 /// The kind of a file.
@@ -56,6 +58,16 @@ pub(crate) fn prepare(
             Err(StoreError::NotAStore { path: path.to_owned() })
         };
     }
+    let doing = |source| StoreError::sql(path, "bring the format up to date", source);
+    // A table that others refer to is made anew, and the references hold again at the end. Inside a transaction this has no effect.
+    connection.pragma_update(None, "foreign_keys", false).map_err(doing)?;
+    let kind = upgrade(connection, path)?;
+    connection.pragma_update(None, "foreign_keys", true).map_err(doing)?;
+    Ok(kind)
+}
+
+/// Brings the file to the current version in one transaction.
+fn upgrade(connection: &mut Connection, path: &Path) -> Result<FileKind, StoreError> {
     let doing = |source| StoreError::sql(path, "bring the format up to date", source);
     // Another process may have done it while this one waited for the lock, so it checks again inside the transaction.
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate).map_err(doing)?;

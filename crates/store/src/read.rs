@@ -23,9 +23,9 @@ pub struct RunSummary {
     pub experiment: String,
     /// Start time, UTC, milliseconds since the epoch.
     pub started_unix_ms: u64,
-    /// Number of stored trials, including failed ones.
+    /// Number of stored trials, including failed ones, without those that were cut off.
     pub trials_done: u64,
-    /// Number of failed trials.
+    /// Number of failed trials, without those that were cut off.
     pub trials_failed: u64,
     /// Number of planned trials.
     pub trials_planned: u64,
@@ -48,7 +48,7 @@ pub struct RunHead {
     pub volumes: Vec<VolumeFacts>,
     /// The reason why it ended.
     pub stopped: Stopped,
-    /// Number of stored trials, including failed ones.
+    /// Number of stored trials, including failed ones, without those that were cut off.
     pub trials_done: u64,
     /// Counter of all changes of the run; pass it to [`Store::cache_judgement`] with a judgement.
     pub revision: u64,
@@ -90,9 +90,11 @@ pub(crate) const TRIALS: &str =
 /// The trials of one cell, whose rounds are measured one after the other; without the raw output of the engine.
 pub(crate) const OF_CELL: &str = "SELECT trial.seq, body.major, body.minor, body.record, body.samples, NULL
     FROM trial JOIN trial_body AS body ON body.trial = trial.seq
-    WHERE trial.run = ?1 AND trial.cell = ?2 ORDER BY trial.round";
+    WHERE trial.run = ?1 AND trial.cell = ?2 ORDER BY trial.round, trial.seq";
 const HAS_RAISED: &str =
     "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'run_raised')";
+/// A file of a format before 1.3 that was opened only for reading has no trials that were cut off.
+const HAS_CUT_OFF: &str = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('trial') WHERE name = 'cut_off')";
 const RAISED: &str = "SELECT body FROM run_raised WHERE run = ?1 ORDER BY seq DESC LIMIT 1";
 pub(crate) const FACT: &str =
     "SELECT body FROM run_fact WHERE run = ?1 AND kind = ?2 ORDER BY seq DESC LIMIT 1";
@@ -246,15 +248,18 @@ impl Store {
         rows.into_iter().try_for_each(|row| each(row.map_err(&sql)?))
     }
 
-    /// Returns which trials of a run are stored, including failed ones.
+    /// Returns which trials of a run are stored, including failed ones. A trial that was cut off is missing until it is made again.
     ///
     /// # Errors
     /// If there is no such run, or the file can't be read.
     pub fn done(&self, run: &RunId) -> Result<BTreeSet<TrialId>, StoreError> {
         let sql = self.sql("list the trials of a run");
         let seq = self.seq(&self.connection, run)?;
-        let mut statement =
-            self.connection.prepare_cached("SELECT cell, round FROM trial WHERE run = ?1").map_err(&sql)?;
+        let can_be_cut_off: bool =
+            self.connection.query_row(HAS_CUT_OFF, [], |row| row.get(0)).map_err(&sql)?;
+        let which = if can_be_cut_off { " AND cut_off = 0" } else { "" };
+        let query = format!("SELECT cell, round FROM trial WHERE run = ?1{which}");
+        let mut statement = self.connection.prepare_cached(&query).map_err(&sql)?;
         let rows =
             statement.query_map([seq], |row| Ok(TrialId { cell: CellId(row.get(0)?), round: row.get(1)? }));
         rows.and_then(Iterator::collect).map_err(sql)

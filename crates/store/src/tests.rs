@@ -222,7 +222,7 @@ fn nothing_stored_can_be_altered_or_removed() {
         let error = other.execute(attempt, []).unwrap_err().to_string();
         assert!(error.starts_with("append-only: "), "{attempt}: {error}");
     }
-    let replace = "INSERT OR REPLACE INTO trial SELECT seq, run, cell, round, 0, 1 FROM trial";
+    let replace = "INSERT OR REPLACE INTO trial SELECT seq, run, cell, round, 0, 1, 0 FROM trial";
     let error = store.connection.execute(replace, []).unwrap_err().to_string();
     assert!(error.starts_with("append-only: "), "{error}");
     assert_eq!(store.load(&run).unwrap(), before);
@@ -305,7 +305,7 @@ fn a_newer_major_is_refused_and_a_newer_minor_only_read() {
     for refusal in refusals {
         let said = refusal.unwrap_err().to_string();
         assert!(
-            said.contains("has results format 1.4; this diskproof (1.3) can read it but must not write it"),
+            said.contains("has results format 1.5; this diskproof (1.4) can read it but must not write it"),
             "{said}"
         );
     }
@@ -316,7 +316,7 @@ fn a_newer_major_is_refused_and_a_newer_minor_only_read() {
     let bytes = fs::read(&path).unwrap();
     let said = Store::open(&path).unwrap_err().to_string();
     assert!(
-        said.contains("has results format 2.0, this diskproof reads 1.3: use the diskproof that wrote it"),
+        said.contains("has results format 2.0, this diskproof reads 1.4: use the diskproof that wrote it"),
         "{said}"
     );
     assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -417,4 +417,85 @@ fn a_damaged_trial_is_named() {
     let said = store.load(&run).unwrap_err().to_string();
     assert_eq!(said, format!("trial 1 of run r in {} is damaged", path.shown()));
     assert_eq!(store.done(&run).unwrap().len(), 1);
+}
+
+fn cut_off(cell: u32, round: u32, started_unix_ms: u64) -> record::trial::TrialRecord {
+    let record = trial(cell, round);
+    let outcome = Outcome::Failed("machine b is lost".to_owned());
+    record::trial::TrialRecord { cut_off: true, started_unix_ms, outcome, engine: None, ..record }
+}
+
+#[test]
+fn a_trial_that_was_cut_off_is_kept_beside_the_one_made_in_its_place() {
+    let (_dir, path) = place();
+    let store = Store::open(&path).unwrap();
+    let run = run_id("r");
+    store.create_run(&run, &plan(2, 2), &environment("6.1")).unwrap();
+    let kept = [trial(0, 0), cut_off(1, 0, 10), cut_off(1, 0, 20), trial(1, 0)];
+    kept.iter().for_each(|trial| store.append_trial(&run, trial).unwrap());
+    let counts = || {
+        let summary = store.runs().unwrap().remove(0);
+        (summary.trials_done, summary.trials_failed, store.done(&run).unwrap().len())
+    };
+    assert_eq!(counts(), (2, 0, 2), "those that were cut off don't count");
+    for again in [trial(1, 0), cut_off(1, 0, 20)] {
+        let error = store.append_trial(&run, &again).unwrap_err();
+        assert!(matches!(error, StoreError::DuplicateTrial { .. }), "{error}");
+    }
+    store.append_trial(&run, &cut_off(0, 1, 30)).unwrap();
+    assert_eq!(counts(), (2, 0, 2));
+    assert!(!store.done(&run).unwrap().contains(&trial(0, 1).id), "it is missing");
+    let all = [kept.to_vec(), vec![cut_off(0, 1, 30)]].concat();
+    assert_eq!(store.load(&run).unwrap().trials, all);
+    let mut of_cell = Vec::new();
+    let whole = |trial: record::trial::TrialRecord, _: Vec<record::counter::Sample>| trial.started_unix_ms;
+    store.reduced_cells(&run, &[cell_id(1)], whole, |started| of_cell.push(started)).unwrap();
+    assert_eq!(of_cell, [10, 20, trial(1, 0).started_unix_ms], "in the order of measurement");
+}
+
+/// A file as a diskproof before 1.3 wrote it.
+#[test]
+fn an_older_file_keeps_its_trials_and_takes_those_that_are_cut_off() {
+    let (_dir, path) = place();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let run = run_id("r");
+    let (bodies, source) = (_dir.path().join("new.db"), trial(0, 0));
+    let newer = Store::open(&bodies).unwrap();
+    newer.create_run(&run, &plan(2, 2), &environment("6.1")).unwrap();
+    newer.append_trial(&run, &source).unwrap();
+    drop(newer);
+    let older = Connection::open(&path).unwrap();
+    for script in ["001_first.sql", "002_raised.sql", "003_tags.sql"] {
+        let script = fs::read_to_string(format!("{}/schema/{script}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        older.execute_batch(&script).unwrap();
+    }
+    older.pragma_update(None, "application_id", 0x6470_7266).unwrap();
+    older.execute("INSERT INTO format VALUES (1, 1, 2)", []).unwrap();
+    older.execute("ATTACH ?1 AS new", [bodies.to_str().unwrap()]).unwrap();
+    older
+        .execute_batch(
+            "INSERT INTO run (id, experiment, started_unix_ms, trials_planned) SELECT id, experiment, started_unix_ms, trials_planned
+                 FROM new.run;
+             INSERT INTO run_plan SELECT * FROM new.run_plan;
+             INSERT INTO run_fact SELECT * FROM new.run_fact;
+             INSERT INTO trial SELECT seq, run, cell, round, started_unix_ms, failed FROM new.trial;
+             INSERT INTO trial_body SELECT * FROM new.trial_body;",
+        )
+        .unwrap();
+    drop(older);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.load(&run).unwrap().trials, [source]);
+    assert_eq!(store.runs().unwrap()[0].trials_done, 1);
+    store.append_trial(&run, &cut_off(0, 1, 5)).unwrap();
+    store.append_trial(&run, &trial(0, 1)).unwrap();
+    assert_eq!(store.load(&run).unwrap().trials.len(), 3);
+    let broken: i64 = store
+        .connection
+        .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(broken, 0, "each body still has its trial");
+    let held: bool = store.connection.pragma_query_value(None, "foreign_keys", |row| row.get(0)).unwrap();
+    assert!(held, "references are checked again");
+    let removed = store.connection.execute("DELETE FROM trial", []).unwrap_err().to_string();
+    assert!(removed.starts_with("append-only: "), "{removed}");
 }

@@ -62,7 +62,7 @@ impl Store {
     /// Stores one finished trial. After the return, the trial survives a kill and a power cut.
     ///
     /// # Errors
-    /// If the run already has a trial of this cell and round, there is no such run, or the disk is full.
+    /// If the run already has a trial of this cell and round that was not cut off, there is no such run, or the disk is full.
     pub fn append_trial(&self, run: &RunId, trial: &TrialRecord) -> Result<(), StoreError> {
         self.writable()?;
         let trial = Packed::of(run, trial.clone())?;
@@ -181,6 +181,7 @@ pub(crate) struct Packed {
     format: FormatVersion,
     started_unix_ms: u64,
     failed: bool,
+    cut_off: bool,
     record: Vec<u8>,
     samples: Vec<u8>,
     raw: Option<Vec<u8>>,
@@ -205,6 +206,7 @@ impl Packed {
             format: trial.format,
             started_unix_ms: trial.started_unix_ms,
             failed: matches!(trial.outcome, Outcome::Failed(_)),
+            cut_off: trial.cut_off,
             id: trial.id,
         })
     }
@@ -289,10 +291,12 @@ pub(crate) fn insert_trial(
     trial: Packed,
     sql: impl Fn(rusqlite::Error) -> StoreError,
 ) -> Result<(), StoreError> {
-    let Packed { id, format, started_unix_ms, failed, record, samples, raw } = trial;
-    let head = "INSERT INTO trial (run, cell, round, started_unix_ms, failed) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let Packed { id, format, started_unix_ms, failed, cut_off, record, samples, raw } = trial;
+    let started = signed(started_unix_ms);
+    let number = if cut_off { cut_off_number(transaction, seq, run, &id, started, &sql)? } else { 0 };
+    let head = "INSERT INTO trial (run, cell, round, started_unix_ms, failed, cut_off) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut statement = transaction.prepare_cached(head).map_err(&sql)?;
-    let inserted = statement.insert((seq, &id.cell.0, id.round, signed(started_unix_ms), failed));
+    let inserted = statement.insert((seq, &id.cell.0, id.round, started, failed, number));
     let trial = inserted.map_err(|error| {
         let duplicate = is_duplicate(&error);
         if duplicate { duplicate_of(run, &id) } else { sql(error) }
@@ -301,6 +305,24 @@ pub(crate) fn insert_trial(
         "INSERT INTO trial_body (trial, major, minor, record, samples, raw) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut statement = transaction.prepare_cached(body).map_err(&sql)?;
     statement.execute((trial, format.major, format.minor, record, samples, raw)).map(|_| ()).map_err(sql)
+}
+
+/// The number of a trial that was cut off among those of its cell and round.
+fn cut_off_number(
+    transaction: &Transaction<'_>,
+    seq: i64,
+    run: &RunId,
+    id: &TrialId,
+    started_unix_ms: i64,
+    sql: impl Fn(rusqlite::Error) -> StoreError,
+) -> Result<i64, StoreError> {
+    let known = "SELECT coalesce(max(cut_off), 0), coalesce(max(started_unix_ms = ?4), 0)
+        FROM trial WHERE run = ?1 AND cell = ?2 AND round = ?3 AND cut_off > 0";
+    let mut statement = transaction.prepare_cached(known).map_err(&sql)?;
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?));
+    let (number, is_known) =
+        statement.query_row((seq, &id.cell.0, id.round, started_unix_ms), row).map_err(sql)?;
+    if is_known { Err(duplicate_of(run, id)) } else { Ok(number + 1) }
 }
 
 pub(crate) fn insert_fact<T: Serialize + DeserializeOwned>(

@@ -155,8 +155,15 @@ fn make_the_file_of_this_format() {
     store.create_run(&run, &plan_with_all_of_1_2(), &environment("6.1")).unwrap();
     store.append_trial(&run, &with_all_of_1_4()).unwrap();
     store.append_trial(&run, &failed()).unwrap();
+    store.append_trial(&run, &cut_off()).unwrap();
     store.finish_run(&run, &Stopped::RoundsDone { rounds: 1 }).unwrap();
     store.tag(&run, "nightly-42", false).unwrap();
+}
+
+/// A trial of records of 1.5 that is not made again yet.
+fn cut_off() -> TrialRecord {
+    let outcome = Outcome::Failed("target b: the connection to the agent process is lost".to_owned());
+    TrialRecord { cut_off: true, outcome, engine: None, ..trial(0, 1) }
 }
 
 /// Opens a copy of a pinned file, reads all of it, and continues the run.
@@ -200,9 +207,9 @@ fn a_file_of_records_of_1_4_reads_as_it_was_written_and_can_be_gone_on_with() {
 #[test]
 fn a_file_of_1_2_has_tags_and_those_of_older_formats_can_get_some() {
     reads("1.2-record-1.3", FormatVersion { major: 1, minor: 3 }, with_all_of_1_2());
-    reads("1.3-record-1.4", FormatVersion { major: 1, minor: 4 }, with_all_of_1_4());
     for (file, tag) in [
-        ("1.3-record-1.4", Some("nightly-42")),
+        ("1.3-record-1.5", Some("nightly-42")),
+        ("1.4-record-1.5", Some("nightly-42")),
         ("1.2-record-1.3", Some("nightly-42")),
         ("1.1-record-1.2", None),
         ("1.0", None),
@@ -217,4 +224,25 @@ fn a_file_of_1_2_has_tags_and_those_of_older_formats_can_get_some() {
         assert_eq!(store.find("sample@base").unwrap(), run);
         assert_eq!(store.find("sample@last").unwrap(), run);
     }
+}
+
+#[test]
+fn a_file_of_1_3_has_a_trial_that_was_cut_off_and_takes_the_one_made_in_its_place() {
+    for file in ["1.3-record-1.5", "1.4-record-1.5"] {
+        takes_a_trial_in_the_place_of_one_that_was_cut_off(file);
+    }
+}
+
+fn takes_a_trial_in_the_place_of_one_that_was_cut_off(file: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("copy.db");
+    fs::copy(pinned(file), &path).unwrap();
+    let store = Store::open(&path).unwrap();
+    let run = store.find("2026").unwrap();
+    let format = FormatVersion { major: 1, minor: 5 };
+    let all = [with_all_of_1_4(), failed(), cut_off()].map(|trial| written(format, trial));
+    assert_eq!(store.load(&run).unwrap().trials, all);
+    assert_eq!(store.done(&run).unwrap().len(), 2);
+    store.append_trial(&run, &trial(0, 1)).unwrap();
+    assert_eq!((store.done(&run).unwrap().len(), store.load(&run).unwrap().trials.len()), (3, 4));
 }

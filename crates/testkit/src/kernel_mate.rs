@@ -111,6 +111,37 @@ impl KernelMate {
         &mut self.sshd
     }
 
+    /// As if its power had failed and come back: its processes, mounts, loop devices and cgroups are gone, and it has a new boot id. Its
+    /// files stay.
+    ///
+    /// # Panics
+    /// If a step fails.
+    pub fn reboot(&mut self) {
+        let sessions = self.sshd.sessions();
+        self.sshd.halt();
+        sessions.iter().for_each(|pid| drop(tool::run("kill", &["-9", pid])));
+        let state = self.state();
+        self.unmount(&state);
+        detach(&state);
+        let groups = self.cgroup.iter().flat_map(|group| fs::read_dir(group).into_iter().flatten().flatten());
+        for group in groups.map(|entry| entry.path()).filter(|path| path.is_dir()) {
+            crate::cleanup::remove_cgroup(&group);
+        }
+        let boot = fs::read_to_string("/proc/sys/kernel/random/uuid").unwrap_or_default();
+        put(&self.dir.join("boot_id"), &boot);
+        self.sshd.go_on();
+    }
+
+    /// Removes the mounts below a directory from the machine's namespace, the last one first.
+    fn unmount(&self, below: &Path) {
+        let inside = enter(self.holder.id());
+        let mounts = fs::read_to_string(format!("/proc/{}/mounts", self.holder.id())).unwrap_or_default();
+        let points = mounts.lines().rev().filter_map(|line| line.split(' ').nth(1));
+        for point in points.filter(|point| Path::new(point) != below && Path::new(point).starts_with(below)) {
+            run(&inside, &["umount".as_ref(), "--lazy".as_ref(), point.as_ref()]);
+        }
+    }
+
     /// What agent processes left there: journals, backing files, mount points and cgroups.
     #[must_use]
     pub fn left(&self) -> Vec<PathBuf> {
@@ -128,6 +159,17 @@ impl Drop for KernelMate {
         let _ = self.holder.wait();
         if let Some(cgroup) = &self.cgroup {
             crate::cleanup::remove_cgroup(cgroup);
+        }
+    }
+}
+
+/// Detaches the loop devices whose files are below a directory.
+fn detach(below: &Path) {
+    let listed = tool::run("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"]);
+    for line in listed.unwrap_or_default().lines() {
+        let (device, file) = line.split_once(' ').unwrap_or_default();
+        if Path::new(file.trim()).starts_with(below) {
+            let _ = tool::run("losetup", &["-d", device]);
         }
     }
 }

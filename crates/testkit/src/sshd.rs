@@ -104,6 +104,12 @@ impl Sshd {
         }
     }
 
+    /// The processes of those who are logged in, with all that they started.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<String> {
+        self.child.as_ref().map(|child| descendants(&child.id().to_string())).unwrap_or_default()
+    }
+
     /// Its port.
     #[must_use]
     pub fn port(&self) -> u16 {
@@ -149,6 +155,13 @@ impl Drop for Sshd {
             let _ = fs::remove_dir("/run/sshd");
         }
     }
+}
+
+/// The descendants of a process.
+fn descendants(pid: &str) -> Vec<String> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let each = children.split_whitespace().map(str::to_owned);
+    each.flat_map(|child| std::iter::once(child.clone()).chain(descendants(&child))).collect()
 }
 
 /// A network with an address that swallows all packets: its other end is in a network namespace without a host of that address. Removed

@@ -47,19 +47,25 @@ pub(crate) fn attribute(facts: &Facts<'_>) -> Attribution {
     let (read, below_read) = deeper(facts, read, true);
     let write = (facts.write.asked > 0.0).then(|| writes(facts)).map(|served| followed(served, kept_write));
     let (write, _) = deeper(facts, write, false);
-    let both = match (read, write) {
-        (Some((r, _)), Some((w, _))) => mix(r, facts.read.asked, w, facts.write.asked),
-        (Some((one, _)), None) | (None, Some((one, _))) => one,
-        (None, None) => nobody_knows(),
-    };
     let hosted = |followed: Option<(Served, f64)>| followed.map_or(0.0, |(_, host)| host);
+    let served = |followed: Option<(Served, f64)>| followed.map(|(served, _)| served);
     Attribution {
-        read: read.map(|(served, _)| served),
-        write: write.map(|(served, _)| served),
-        both,
         host_read: hosted(read),
         host_write: hosted(write),
         below_read,
+        ..Attribution::of_both(facts, served(read), served(write))
+    }
+}
+
+impl Attribution {
+    /// The shares of both directions, weighted by requested bytes.
+    pub(crate) fn of_both(facts: &Facts<'_>, read: Option<Served>, write: Option<Served>) -> Self {
+        let both = match (read, write) {
+            (Some(r), Some(w)) => mix(r, facts.read.asked, w, facts.write.asked),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => nobody_knows(),
+        };
+        Self { read, write, both, host_read: 0.0, host_write: 0.0, below_read: 0.0 }
     }
 }
 

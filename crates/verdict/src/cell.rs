@@ -75,7 +75,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
     let view = CellView {
         limited_by: limit::over_trials(limits),
         model: None,
-        leaves: if cell.is_together() { Vec::new() } else { leaves::of_cell(&facts) },
+        leaves: if each_has_devices(cell) { Vec::new() } else { leaves::of_cell(&facts) },
         phases: phases::of_cell(&facts, means),
         together: together::of_cell(cell, &measured, cell.workload.headline(), means),
         id: cell.id.clone(),
@@ -92,6 +92,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         trials: TrialCount {
             done: number(measured.len()),
             failed: number(failed.len()),
+            cut_off: 0,
             // With `measure: until`, and in a search, the planned number is the number that was needed; of imported trials none was planned.
             planned: if plan.measure.until.is_some() || search.is_some() || is_imported(input) {
                 number(trials.len())
@@ -100,6 +101,7 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
             },
         },
         rounds: repeated.iter().map(|f| f.trial.id.round).collect(),
+        paired_rounds: Vec::new(),
         void: findings.iter().any(|f| f.severity == Severity::Void && f.claim != Claim::TrialsFailed),
         metrics,
         too_fast: too_fast(&facts),
@@ -110,6 +112,11 @@ pub(crate) fn judge(cell: &Cell, trials: &[&TrialRecord], input: &Input<'_>, mea
         engines: trials.iter().filter_map(|t| Some(t.engine.as_ref()?.engine.clone())).collect(),
     };
     CellJudgement { view, findings, rounds, search }
+}
+
+/// Whether the devices of a cell are different ones on each of several machines, so that no list is the cell's.
+fn each_has_devices(cell: &Cell) -> bool {
+    cell.is_together() && !cell.is_mounted_elsewhere()
 }
 
 /// A trial: its sums, and what each machine that loaded saw.
@@ -136,7 +143,7 @@ fn look_at(
     let mut limits = Vec::new();
     for trial in trials {
         let round = trial.facts.trial.id.round;
-        let mut of_machines = Vec::new();
+        let (mut of_machines, mut of_all) = (Vec::new(), None);
         for Look { machine, facts, shares } in &trial.looks {
             let target = machine.unwrap_or(&cell.target);
             let own: Vec<&VolumeFacts> = input
@@ -153,14 +160,18 @@ fn look_at(
             };
             let mut limit = limit::of_trial(&scene);
             limit.text = together::named(*machine, limit.text);
-            of_machines.push((limit, made_iops(facts)));
+            match machine {
+                Some(_) => of_machines.push((limit, made_iops(facts))),
+                None => of_all = Some(limit),
+            }
             for (detector, mut detected) in detect::in_trial(&scene) {
                 detected.text = together::named(*machine, detected.text);
                 remember(&mut seen, detector, round, detected);
             }
         }
         let slowest = of_machines.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
-        limits.extend(slowest.map(|(limit, _)| (limit, made_iops(&trial.facts))));
+        let limit = together::limiting(slowest.map(|(limit, _)| limit), of_all);
+        limits.extend(limit.map(|limit| (limit, made_iops(&trial.facts))));
         let of_all = [together::not_simultaneous, together::clock_stepped];
         for (detector, detect) in (detect::COUNT..).zip(of_all) {
             if let Some(detected) = detect(trial.facts.trial) {
@@ -239,7 +250,7 @@ fn each_claim_once(all: impl Iterator<Item = Finding>) -> Vec<Finding> {
 }
 
 /// Adds another finding of the same claim; a figure of the same name gets a number.
-fn add(kept: &mut Finding, more: Finding) {
+pub(crate) fn add(kept: &mut Finding, more: Finding) {
     kept.trials = kept.trials.max(more.trials);
     kept.rounds.extend(more.rounds);
     kept.rounds.sort_unstable();

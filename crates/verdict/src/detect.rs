@@ -26,7 +26,7 @@ use crate::scene::Scene;
 
 pub(crate) use content::{checked, wrong_content};
 pub use outcome::REFUSED_TRIALS;
-pub(crate) use outcome::{failed, skipped, too_wide};
+pub(crate) use outcome::{cut_off, failed, skipped, too_wide};
 
 /// The number of detectors that look at one machine.
 pub(crate) const COUNT: usize = 47;

@@ -201,7 +201,7 @@ impl<'a> Effect<'a> {
         };
         let pairs = at(&here).into_iter().enumerate().filter_map(pair).collect();
         let resolution = 2.0 * self.rivals(best, other, &self.all()).resolution;
-        Rivals { figures: crate::pairing::Figures::Paired(pairs), resolution }
+        Rivals { figures: crate::pairing::Figures::Paired(pairs), resolution, mixed: 0 }
     }
 
     fn interaction(&self, best: &str, other: &str, factor: &str, levels: &[&str]) -> InteractionView {

@@ -8,7 +8,11 @@ use record::target::TargetKind;
 /// The range in which figures of a machine's disks are valid; `None`: it isn't a lab guest.
 pub(crate) fn believed(plan: &Plan, target: &str) -> Option<Range> {
     let target = plan.targets.iter().find(|t| t.name == target)?;
-    matches!(target.kind, TargetKind::Guest { .. }).then_some(LAB)
+    match &target.kind {
+        TargetKind::Guest { .. } => Some(LAB),
+        TargetKind::Created { driver, .. } if driver == "lab" => Some(LAB),
+        _ => None,
+    }
 }
 
 /// The lab guests on which cells are built or that generate load, in the order of the file.

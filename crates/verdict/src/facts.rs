@@ -176,8 +176,13 @@ impl<'a> Facts<'a> {
     pub(crate) fn data_bytes(&self) -> f64 {
         match (self.before, self.after) {
             (Some(f), _) | (None, Some(f)) if f.size > 0.0 => f.size,
-            _ => float(self.cell.workload.data_bytes()),
+            _ => float(self.cell.workload.data_bytes()) * self.machines(),
         }
+    }
+
+    /// The number of machines that generated this load.
+    pub(crate) fn machines(&self) -> f64 {
+        f64::from(number(self.trial.parts.len().max(1)))
     }
 
     /// The tolerated relative difference between the engine's and a device's count: 2 % for metadata and retries, a tenth of a
@@ -197,15 +202,16 @@ impl<'a> Facts<'a> {
 
     /// The memory of the machine that exports the ground by NFS, which may be the same one.
     pub(crate) fn server_memory_total(&self) -> Option<f64> {
-        match self.cell.stack.client() {
-            Some(_) => self.span.at_start(|s| s.server?.memory?.total_bytes),
-            None => self.memory_total(),
+        if self.cell.is_mounted_elsewhere() {
+            self.span.at_start(|s| s.server?.memory?.total_bytes)
+        } else {
+            self.memory_total()
         }
     }
 
     /// The growth within the window of the dirty bytes of the whole machine that has the devices.
     pub(crate) fn dirty_growth(&self) -> Option<f64> {
-        let apart = self.cell.stack.client().is_some();
+        let apart = self.cell.is_mounted_elsewhere();
         let waiting = |s: &Sample| {
             let m = if apart { s.server?.memory? } else { s.memory? };
             Some(m.dirty_bytes? + m.writeback_bytes.unwrap_or(0))

@@ -5,19 +5,21 @@ use crate::choose::choose;
 use crate::compare::judged::Judged;
 use crate::input::Input;
 use crate::sequential::{self, Means};
+use crate::span::number;
 use crate::{
-    answer, contrast, course, effect, emulated, expect, front, limit, model, outrank, reached, sweep,
+    answer, contrast, course, detect, effect, emulated, expect, front, limit, mixed_rounds, model, outrank,
+    reached, sweep,
 };
 use record::finding::{Finding, Severity};
 use record::id::CellId;
-use record::judged::{RUN_FORMAT, RunView};
+use record::judged::{CellView, RUN_FORMAT, RunView, TrialCount};
 use record::plan::Plan;
 use record::trial::TrialRecord;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of these rules; a stored judgement of another version is made again.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 20");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 21");
 
 /// Judges a run. Ignores trials of cells that aren't in the plan.
 #[must_use]
@@ -27,9 +29,8 @@ pub fn judge(input: &Input<'_>) -> RunView {
     for trial in input.trials {
         by_cell.entry(&trial.id.cell).or_default().push(trial);
     }
-    for trials in by_cell.values_mut() {
-        trials.sort_by_key(|t| t.id.round);
-    }
+    let mut made_again: BTreeMap<&CellId, Vec<&TrialRecord>> =
+        by_cell.iter_mut().map(|(cell, trials)| (*cell, take_made_again(trials))).collect();
     let reached = reached::of(input, &by_cell);
     let made = sequential::rounds_made(input.trials);
     let mut cells = Vec::new();
@@ -42,11 +43,15 @@ pub fn judge(input: &Input<'_>) -> RunView {
         let means = Means::of(plan, input.stopped, made, &trials);
         let CellJudgement { view, findings: found, rounds: own, search } =
             cell::judge(planned, &trials, input, &means);
-        cells.push(view);
+        let again = made_again.remove(&planned.id).unwrap_or_default();
+        let count = TrialCount { cut_off: number(again.len()), ..view.trials };
+        findings.extend(detect::cut_off(planned, &again, count.done as usize));
+        cells.push(CellView { trials: count, ..view });
         findings.extend(found);
         rounds.push(own);
         searches.extend(search);
     }
+    mixed_rounds::apply(input, &mut cells, &mut findings);
     limit::resolve(plan, &mut cells);
     findings.extend(course::over_rounds(&rounds, &plan.measure));
     outrank::by_interference(&mut findings);
@@ -90,6 +95,18 @@ pub fn judge(input: &Input<'_>) -> RunView {
     };
     look_for_the_cheapest(input, &mut view);
     view
+}
+
+/// Takes out of a cell's trials, in the order of their rounds, those that were cut off and made again: one of each round is left.
+fn take_made_again<'a>(trials: &mut Vec<&'a TrialRecord>) -> Vec<&'a TrialRecord> {
+    // The order of measurement, apart from trials that were not cut off, which come last.
+    trials.sort_by_key(|trial| (trial.id.round, !trial.cut_off));
+    let rounds: Vec<u32> = trials.iter().map(|trial| trial.id.round).collect();
+    let is_last = |place: usize| rounds.get(place + 1) != rounds.get(place);
+    let all = std::mem::take(trials).into_iter().enumerate();
+    let (left, again): (Vec<_>, Vec<_>) = all.partition(|(place, trial)| !trial.cut_off || is_last(*place));
+    trials.extend(left.into_iter().map(|(_, trial)| trial));
+    again.into_iter().map(|(_, trial)| trial).collect()
 }
 
 /// Adds the answer of a run that looked for the cheapest cell that keeps limits.

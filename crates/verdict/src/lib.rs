@@ -42,6 +42,7 @@ mod judge;
 mod leaves;
 mod limit;
 mod metrics;
+mod mixed_rounds;
 mod model;
 mod money;
 mod nfs;

@@ -1,7 +1,8 @@
 //! Compares figures of two cells: ratios with intervals, corrected for a whole family of comparisons.
 
 use crate::bins;
-use crate::figures::percent;
+use crate::figures::{counted, percent};
+use crate::span::number;
 use crate::too_few;
 use record::judged::{CellView, Metric, RatioView, Relation};
 use record::metric::{Resolution, info};
@@ -61,16 +62,17 @@ pub(crate) fn most_trials<'a>(cells: impl IntoIterator<Item = &'a CellView>) -> 
     cells.into_iter().map(|c| c.trials.done).max().unwrap_or(0)
 }
 
-/// One metric of one cell, by round from 0; an element is `None` if the round has no value. `None` as a whole if the cell has no such
-/// metric, or if the rounds of its values aren't known.
+/// One metric of one cell, by round from 0; an element is `None` if the round has no value. Trials of a round on another machine than most
+/// of it come after the rounds, so that they are paired among themselves. `None` as a whole if the cell has no such metric, or if the
+/// rounds of its values aren't known.
 pub(crate) fn by_round(cell: &CellView, metric: &str) -> Option<Vec<Option<f64>>> {
     let values = &cell.metrics.get(metric)?.values;
     if values.len() != cell.rounds.len() {
         return None;
     }
-    let length = cell.rounds.iter().max().map_or(0, |last| *last as usize + 1);
+    let length = cell.paired_by().iter().max().map_or(0, |last| *last as usize + 1);
     let mut rounds = vec![None; length];
-    for (round, value) in cell.rounds.iter().zip(values) {
+    for (round, value) in cell.paired_by().iter().zip(values) {
         if let Some(place) = rounds.get_mut(*round as usize) {
             *place = Some(*value);
         }
@@ -91,6 +93,8 @@ pub(crate) struct Rivals {
     pub(crate) figures: Figures,
     /// The difference that the figures can't resolve, as a logarithm.
     pub(crate) resolution: f64,
+    /// Rounds that all cells have, and that are no pairs since the cells ran on different machines.
+    pub(crate) mixed: u32,
 }
 
 /// The figures of two cells.
@@ -111,8 +115,11 @@ impl Rivals {
             return found;
         }
         let rounds = |cell| by_round(cell, metric).unwrap_or_default();
-        let pairs = rounds(a).into_iter().zip(rounds(b)).filter_map(|(a, b)| Some((a?, b?))).collect();
-        Self { figures: Figures::Paired(pairs), resolution: resolution(a, b, metric, (seconds, seconds)) }
+        let pairs: Vec<_> =
+            rounds(a).into_iter().zip(rounds(b)).filter_map(|(a, b)| Some((a?, b?))).collect();
+        let mixed = mixed(&[a, b], metric, pairs.len());
+        let resolution = resolution(a, b, metric, (seconds, seconds));
+        Self { figures: Figures::Paired(pairs), resolution, mixed }
     }
 
     /// Takes two cells of different runs. `seconds`: the measured times of their trials.
@@ -121,7 +128,8 @@ impl Rivals {
             return found;
         }
         let values = |c: &CellView| c.metrics.get(metric).map(|m| m.values.clone()).unwrap_or_default();
-        Self { figures: Figures::Apart(values(a), values(b)), resolution: resolution(a, b, metric, seconds) }
+        let resolution = resolution(a, b, metric, seconds);
+        Self { figures: Figures::Apart(values(a), values(b)), resolution, mixed: 0 }
     }
 
     /// Takes the answers of two searches; `None` if the cells are none.
@@ -137,16 +145,18 @@ impl Rivals {
                 n: *n as usize,
             })
         };
-        Some(Self { figures: Figures::Found(answer(a)?, answer(b)?), resolution: 0.0 })
+        Some(Self { figures: Figures::Found(answer(a)?, answer(b)?), resolution: 0.0, mixed: 0 })
     }
 
     /// Pairs the geometric means of two groups of cells, round by round. Leaves out rounds without one of the cells.
     pub(crate) fn groups(a: &[&CellView], b: &[&CellView], metric: &str, seconds: f64) -> Self {
         let (a_rounds, b_rounds) = (means_by_round(a, metric), means_by_round(b, metric));
-        let pairs = a_rounds.into_iter().zip(b_rounds).filter_map(|(a, b)| Some((a?, b?))).collect();
+        let pairs: Vec<_> = a_rounds.into_iter().zip(b_rounds).filter_map(|(a, b)| Some((a?, b?))).collect();
+        let all: Vec<&CellView> = a.iter().chain(b).copied().collect();
+        let mixed = mixed(&all, metric, pairs.len());
         let resolutions =
             a.iter().flat_map(|a| b.iter().map(|b| resolution(a, b, metric, (seconds, seconds))));
-        Self { figures: Figures::Paired(pairs), resolution: resolutions.fold(0.0, f64::max) }
+        Self { figures: Figures::Paired(pairs), resolution: resolutions.fold(0.0, f64::max), mixed }
     }
 
     fn ratio(&self, level: &Level) -> Option<RatioEstimate> {
@@ -158,6 +168,17 @@ impl Rivals {
             (Figures::Found(a, b), _) => answers_ratio(a, b, level.each),
         }
     }
+}
+
+/// The number of rounds that all cells have, less those that make pairs.
+fn mixed(cells: &[&CellView], metric: &str, pairs: usize) -> u32 {
+    if cells.iter().all(|cell| cell.paired_rounds.is_empty()) {
+        return 0;
+    }
+    let Some(first) = cells.first() else { return 0 };
+    let has = |cell: &CellView, round: &u32| cell.rounds.contains(round) && by_round(cell, metric).is_some();
+    let common = first.rounds.iter().filter(|round| cells.iter().all(|cell| has(cell, round)));
+    number(common.count().saturating_sub(pairs))
 }
 
 /// The geometric means over the cells, by round from 0; `None` if one of them has no figure.
@@ -195,6 +216,8 @@ pub(crate) struct FamilyMember {
     /// Which one is better, corrected for the whole family.
     pub(crate) relation: Relation,
     confidence: f64,
+    /// Rounds that were left out, since the cells ran on different machines.
+    mixed: u32,
 }
 
 /// Compares all members of a family, with Holm's adjustment over those that have figures.
@@ -207,7 +230,8 @@ pub(crate) fn family(all: &[Rivals], level: &Level) -> Vec<FamilyMember> {
         let apart = |p: f64| if p <= level.error() { Relation::Apart } else { Relation::NotApart };
         let p = estimate.and_then(|_| adjusted.next());
         let relation = p.map_or(Relation::Nothing, apart);
-        FamilyMember { estimate, resolution: rivals.resolution, relation, confidence: level.confidence }
+        let Rivals { resolution, mixed, .. } = *rivals;
+        FamilyMember { estimate, resolution, relation, confidence: level.confidence, mixed }
     };
     estimates.into_iter().zip(all).map(tell).collect()
 }
@@ -240,6 +264,17 @@ impl FamilyMember {
 
     /// The result in words.
     pub(crate) fn text(&self, a: &str, b: &str, at: &str) -> String {
+        let left_out = match self.mixed {
+            0 => String::new(),
+            n => format!(
+                " ({} left out, in which the two ran on different machines)",
+                counted(u64::from(n), "round")
+            ),
+        };
+        self.said(a, b, at) + &left_out
+    }
+
+    fn said(&self, a: &str, b: &str, at: &str) -> String {
         let Some(view) = self.view() else {
             return format!("{a} and {b} have nothing that could be compared");
         };
@@ -296,7 +331,7 @@ mod tests {
     const LEVEL: Level = Level { confidence: 0.95, each: 0.95, trim: None };
 
     fn paired(pairs: &[(f64, f64)]) -> Rivals {
-        Rivals { figures: Figures::Paired(pairs.to_vec()), resolution: 0.0 }
+        Rivals { figures: Figures::Paired(pairs.to_vec()), resolution: 0.0, mixed: 0 }
     }
 
     fn one(rivals: Rivals) -> FamilyMember {
@@ -333,7 +368,8 @@ mod tests {
 
     #[test]
     fn what_the_figures_cant_resolve_is_no_difference() {
-        let steady = |resolution| Rivals { figures: Figures::Paired(vec![(1001.0, 1000.0); 5]), resolution };
+        let steady =
+            |resolution| Rivals { figures: Figures::Paired(vec![(1001.0, 1000.0); 5]), resolution, mixed: 0 };
         assert_eq!(one(steady(0.0)).relation, Relation::Apart);
         let told = one(steady(0.002));
         assert_eq!(told.relation, Relation::NotApart);
@@ -360,6 +396,7 @@ mod tests {
         let apart = Rivals {
             figures: Figures::Apart(vec![110.0, 111.0, 109.0], vec![100.0, 101.0, 99.0, 100.0]),
             resolution: 0.0,
+            mixed: 0,
         };
         assert_eq!(one(apart).relation, Relation::Apart);
         let mut pairs = vec![(1.0, 1.0); 11];

@@ -57,7 +57,7 @@ pub(crate) fn of_cheapest(input: &Input<'_>, choice: &Choice) -> Reached {
         |answer: &&ChoiceAnswer| matches!(answer.outcome, ChoiceOutcome::Open | ChoiceOutcome::ChosenSoFar);
     let undecided: Vec<&ChoiceAnswer> = choice.answers.iter().filter(is_open).collect();
     let all = undecided.is_empty() && !choice.answers.is_empty();
-    let trials = input.trials.len();
+    let trials = input.trials.iter().filter(|trial| !trial.cut_off).count();
     let full = input.plan.cells.len() * made as usize;
     let after = counted(u64::from(made), "round");
     let text = if all {

@@ -169,6 +169,37 @@ fn failed_trials_are_kept_but_not_used() {
     assert!(!finding.evidence.contains_key(crate::REFUSED_TRIALS));
 }
 
+/// The third round was cut off twice; it counts as failed until it is made again.
+#[test]
+fn a_trial_that_was_cut_off_counts_as_failed_until_it_is_made_again() {
+    let (cell, mut trials) = cell("a", &[2000, 2000, 9000, 9000, 2000]);
+    for (trial, started) in trials[2..4].iter_mut().zip([10, 20]) {
+        (trial.outcome, trial.cut_off) = (Outcome::Failed(format!("machine b is lost ({started})")), true);
+        (trial.id.round, trial.engine, trial.started_unix_ms) = (2, None, started);
+    }
+    trials[4].id.round = 2;
+    let claims = |view: &RunView| -> Vec<(Claim, Severity, u32)> {
+        let about = |claim| matches!(claim, Claim::TrialsFailed | Claim::TrialsCutOff);
+        let found = view.findings.iter().filter(|finding| about(finding.claim));
+        found.map(|finding| (finding.claim, finding.severity, finding.trials)).collect()
+    };
+    let missing = run(&[(cell.clone(), trials[..4].to_vec())], vec![]);
+    let count = missing.cells[0].trials;
+    assert_eq!((count.done, count.failed, count.cut_off), (2, 1, 1));
+    assert_eq!(
+        claims(&missing),
+        [(Claim::TrialsFailed, Severity::Caveat, 1), (Claim::TrialsCutOff, Severity::Note, 1)]
+    );
+    let failed = missing.findings.iter().find(|finding| finding.claim == Claim::TrialsFailed).unwrap();
+    assert!(failed.text.contains("was cut off, in round 3: machine b is lost (20)"), "{}", failed.text);
+    let again = run(&[(cell, trials)], vec![]);
+    let count = again.cells[0].trials;
+    assert_eq!((count.done, count.failed, count.cut_off), (3, 0, 2));
+    assert_eq!(claims(&again), [(Claim::TrialsCutOff, Severity::Note, 1)]);
+    assert_eq!(again.cells[0].metrics["iops"].values.len(), 3, "none counts twice");
+    assert_eq!(again.cells[0].metrics["iops"].estimate, missing.cells[0].metrics["iops"].estimate);
+}
+
 #[test]
 fn trials_that_the_guard_refused_are_counted() {
     let (cell, mut trials) = cell("a", &[2000, 2000, 9000]);

@@ -5,10 +5,11 @@ use crate::detected::{Detected, evidence};
 use crate::facts::Facts;
 use crate::figures::{percent, rate, with_unit};
 use crate::metrics::{over_trials, unit};
+use crate::nfs;
 use crate::sequential::Means;
 use crate::span::float;
 use record::finding::{Claim, Served, Severity};
-use record::judged::{MachineView, TogetherView};
+use record::judged::{Limit, LimitKind, MachineView, TogetherView};
 use record::plan::Cell;
 use record::together::{Overlap, overlap};
 use record::trial::{Part, TrialRecord};
@@ -27,7 +28,8 @@ pub(crate) struct Look<'a> {
     pub(crate) shares: Attribution,
 }
 
-/// The views of a trial from all machines that loaded. `None` if the engine of one of them never ran.
+/// The views of a trial from all machines that loaded. `None` if the engine of one of them never ran. If they mount what another
+/// machine exports, the first view is that machine's: the load of all, and what it made of it.
 pub(crate) fn looks<'a>(trial: &'a TrialRecord, cell: &'a Cell) -> Option<Vec<Look<'a>>> {
     let look = |machine: Option<&'a str>, record: &'a TrialRecord| {
         let facts = Facts::of(record, cell)?;
@@ -35,6 +37,13 @@ pub(crate) fn looks<'a>(trial: &'a TrialRecord, cell: &'a Cell) -> Option<Vec<Lo
     };
     match trial.parts.as_slice() {
         [] => Some(vec![look(None, trial)?]),
+        clients if cell.is_mounted_elsewhere() => {
+            let client = |part: &'a Part| {
+                let facts = Facts::of(&part.record, cell)?;
+                Some(Look { machine: Some(&part.target), shares: nfs::of_client(&facts), facts })
+            };
+            std::iter::once(look(None, trial)).chain(clients.iter().map(client)).collect()
+        }
         parts => parts.iter().map(|part| look(Some(&part.target), &part.record)).collect(),
     }
 }
@@ -42,6 +51,9 @@ pub(crate) fn looks<'a>(trial: &'a TrialRecord, cell: &'a Cell) -> Option<Vec<Lo
 /// The shares of all machines together, weighted by the bytes that each asked for.
 pub(crate) fn shares(looks: &[Look<'_>]) -> Option<Attribution> {
     let (first, others) = looks.split_first()?;
+    if first.machine.is_none() {
+        return Some(first.shares);
+    }
     let weights = |look: &Look<'_>| (look.facts.read.asked, look.facts.write.asked);
     let mut sum = first.shares;
     let (mut read, mut write) = weights(first);
@@ -76,6 +88,15 @@ fn weighted(a: Served, weight_a: f64, b: Served, weight_b: f64) -> Served {
 
 fn mean((x, n): (f64, f64), (y, m): (f64, f64)) -> f64 {
     if n + m > 0.0 { (x * n + y * m) / (n + m) } else { x }
+}
+
+/// The limit of a trial: what the slowest machine shows by its own counters, else what the machine shows that serves them all.
+pub(crate) fn limiting(slowest: Option<Limit>, serving: Option<Limit>) -> Option<Limit> {
+    match (slowest, serving) {
+        (Some(own), Some(_)) if own.shown && own.by != LimitKind::Unknown => Some(own),
+        (_, Some(served)) if served.by != LimitKind::Unknown => Some(served),
+        (own, served) => own.or(served),
+    }
 }
 
 /// The view that names the machine: the text of a finding, or of a limit.
@@ -261,5 +282,7 @@ fn index(jain: f64) -> String {
     if jain < 1.0 && jain > 0.9995 { "above 0.999".to_owned() } else { format!("{jain:.3}") }
 }
 
+#[cfg(test)]
+mod nas_tests;
 #[cfg(test)]
 mod tests;

@@ -118,6 +118,8 @@ pub(crate) enum MachinesVerb {
     /// Mount a folder of a machine here by sshfs
     #[command(after_help = MOUNT_HELP)]
     Mount(MachinesMount),
+    /// List what runs left at providers: machines and volumes of any diskproof, with their price per day
+    Leftovers(super::Leftovers),
     /// Look at machines regularly, and run a program when one dies, comes back, or has a run that hangs
     /// or nears its deadline
     #[command(after_help = WATCH_HELP)]

@@ -34,7 +34,14 @@ pub(crate) fn calibrate(args: &Calibrate, settings: &Settings) -> Result<Exit, F
         Bytes(forecast.bytes_written)
     ));
     let run = experiment::run_id();
-    let session = Session { run: run.clone(), plan: &plan, earlier: None, provision_anew: false, settings };
+    let session = Session {
+        run: run.clone(),
+        plan: &plan,
+        earlier: None,
+        provision_anew: false,
+        machines: None,
+        settings,
+    };
     let ended = measure(&session)?;
     let exit = answer(&ended.store, &run, args, settings);
     output::aside(&format!("\nkept in {}", settings.store.value.shown()));

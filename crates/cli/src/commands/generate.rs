@@ -31,6 +31,10 @@ pub(crate) fn generate(folder: &Path) -> Result<Exit, Failure> {
     write(&folder.join("schema/cost.schema.json"), &report::cost_schema().map_err(Failure::ours)?)?;
     write(&folder.join("schema/prospect.schema.json"), &report::prospect_schema().map_err(Failure::ours)?)?;
     write(&folder.join("schema/choice.schema.json"), &report::choice_schema().map_err(Failure::ours)?)?;
+    for (name, schema) in [("request", driver::request_schema()), ("event", driver::event_schema())] {
+        let text = serde_json::to_string_pretty(&schema).map_err(Failure::ours)? + "\n";
+        write(&folder.join(format!("schema/driver-{name}.schema.json")), &text)?;
+    }
     write(&folder.join("docs/cli.md"), &reference())?;
     Ok(Exit::Fine)
 }

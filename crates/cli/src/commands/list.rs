@@ -12,6 +12,9 @@ use record::printable::{Shown as _, printable};
 use store::RunSummary;
 
 pub(crate) fn list(args: &List, settings: &Settings) -> Result<Exit, Failure> {
+    if args.live {
+        return super::create::live(args, settings);
+    }
     let mut runs = if settings.store.value.exists() {
         open_existing(settings)?.runs().map_err(unreadable)?
     } else {

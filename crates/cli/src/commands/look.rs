@@ -6,6 +6,7 @@ use crate::output;
 use crate::settings::Settings;
 use record::plan::Plan;
 use run::controller::targets_of;
+use spec::GuestFiles;
 use std::io::Read as _;
 
 /// The most bytes of a plan.
@@ -17,7 +18,7 @@ pub(crate) fn look(settings: &Settings) -> Result<Exit, Failure> {
     read.map_err(|error| Failure::input(format!("can't read the plan: {error}")))?;
     let plan: Plan = serde_json::from_str(&text)
         .map_err(|error| Failure::input(format!("this is not a plan: {error}")))?;
-    let missing = here::missing(&plan, &targets_of(&plan), &settings.state.value);
+    let missing = here::missing(&plan, &targets_of(&plan), GuestFiles::default(), &settings.state.value);
     output::json(&serde_json::to_string(&missing).map_err(Failure::ours)?)?;
     Ok(Exit::Fine)
 }

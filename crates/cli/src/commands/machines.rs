@@ -1,5 +1,6 @@
 //! `diskproof machines`: many machines at once.
 
+mod leftovers;
 mod list;
 mod run;
 pub(super) mod selection;
@@ -30,6 +31,7 @@ pub(crate) fn machines(args: &Machines, settings: &Settings) -> Result<Exit, Fai
         MachinesVerb::Put(args) => transfer::put(args, from, settings),
         MachinesVerb::Tunnel(args) => tunnel::tunnel(args, from, settings),
         MachinesVerb::Mount(args) => tunnel::mount(args, from, settings),
+        MachinesVerb::Leftovers(args) => leftovers::leftovers(args, settings),
         MachinesVerb::Watch(args) => watch::watch(args, from, settings),
     }
 }

@@ -6,8 +6,8 @@ pub(super) mod here;
 mod space;
 mod there;
 
-use super::{experiment, under};
-use crate::args::PlanArgs;
+use super::{created, experiment, under};
+use crate::args::{Destroy, PlanArgs};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 use crate::{output, page};
@@ -35,7 +35,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure> {
-    let plan = experiment::load(&args.experiment)?;
+    let mut plan = experiment::load(&args.experiment)?;
+    let machines = created::prepare(&mut plan, &args.experiment.file, Destroy::Never, settings)?;
     if args.choose {
         return choose::choose(&plan, args, settings);
     }
@@ -44,7 +45,9 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
         let text = serde_json::to_string_pretty(&document(&plan, &here)).map_err(Failure::ours)?;
         output::json(&text)?;
     } else {
-        page::show(&report::plan(&PlanView { here: in_words(&here), ..view(&plan) }), settings)?;
+        let here =
+            machines.iter().flat_map(|one| created::in_words(&plan, one)).chain(in_words(&here)).collect();
+        page::show(&report::plan(&PlanView { here, ..view(&plan) }), settings)?;
     }
     if args.here && !here.any_asked() {
         let why = "--here: all machines of this plan are lab guests, which only a run starts";
@@ -62,7 +65,7 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
         "order": order,
         "jobs_as_run": jobs_as_run(plan),
         "remarks": under::remarks(plan),
-        "missing_here": here.looked.then_some(&here.missing),
+        "missing_here": (here.looked || !here.missing.is_empty()).then_some(&here.missing),
         "missing_there": here.there.iter().filter_map(|(name, one)| Some((name, one.as_ref().ok()?))).collect::<BTreeMap<_, _>>(),
         "not_asked": here.unasked.iter().map(|name| (name.as_str(), "plan --here asks it"))
             .chain(here.there.iter().filter_map(|(name, one)| Some((name.as_str(), one.as_ref().err()?.as_str()))))
@@ -72,9 +75,9 @@ fn document(plan: &Plan, here: &Here) -> serde_json::Value {
 
 fn in_words(here: &Here) -> Vec<String> {
     let mut all = match (here.looked, here.missing.as_slice()) {
-        (false, _) => Vec::new(),
+        (false, []) => Vec::new(),
         (true, []) => vec!["everything that this needs is here".to_owned()],
-        (true, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
+        (_, missing) => missing.iter().map(|one| format!("missing here: {one}")).collect(),
     };
     for (name, one) in &here.there {
         match one {
@@ -108,7 +111,7 @@ fn view(plan: &Plan) -> PlanView {
     PlanView {
         experiment: plan.experiment.clone(),
         question: plan.question.clone(),
-        volumes: [all_volumes(plan), machines(plan), under::remarks(plan)].concat(),
+        volumes: [all_volumes(plan), shuffled(plan), machines(plan), under::remarks(plan)].concat(),
         stacks: stacks(plan),
         provision: plan.provision.iter().map(|step| provision(plan, step)).collect(),
         building: building(plan),
@@ -117,6 +120,10 @@ fn view(plan: &Plan) -> PlanView {
             .iter()
             .map(|cell| PlanCell {
                 stack: match (cell.target.as_str(), cell.stack.client()) {
+                    (target, None) if cell.is_together() && cell.is_mounted_elsewhere() => {
+                        let clients = cell.loading().join(", ");
+                        format!("{} on {target}, mounted by {clients} at the same time", cell.stack.name)
+                    }
                     (target, Some(client)) => format!("{} on {target}, mounted by {client}", cell.stack.name),
                     (_, None) if cell.is_together() => {
                         format!("{} on {} at the same time", cell.stack.name, cell.loading().join(", "))
@@ -138,6 +145,18 @@ fn view(plan: &Plan) -> PlanView {
         seed: plan.seed,
         forecast: forecast::view(plan),
     }
+}
+
+/// The volumes whose order is drawn in each round.
+fn shuffled(plan: &Plan) -> Vec<String> {
+    let told = |group: &Vec<Volume>| {
+        let name = group[0].name.split('[').next().unwrap_or_default();
+        let (count, last) = (group.len(), group.len() - 1);
+        format!(
+            "each round draws anew which of the {count} volumes of `{name}` is {name}[0] to {name}[{last}]"
+        )
+    };
+    plan.shuffled.iter().map(told).collect()
 }
 
 /// The machines that have a price, or limits for all their volumes together.
@@ -167,6 +186,7 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
             None | Some(TargetKind::Local) => format!("{target} (this machine): "),
             Some(TargetKind::Ssh { destination }) => format!("{target} (by ssh {destination}): "),
             Some(TargetKind::Guest { lab, .. }) => format!("{target} (lab guest {lab}): "),
+            Some(TargetKind::Created { driver, .. }) => format!("{target} (created by driver {driver}): "),
         };
         let mut sentences = volumes(&volumes_of(plan, target), &plan.prices);
         if let Some(TargetKind::Guest { .. }) = kind {
@@ -284,6 +304,10 @@ fn describe(kind: &VolumeKind) -> String {
             let changes: String = changes.iter().map(change).collect();
             format!("emulated disk {id}, {}, {}{burst}{changes}", Bytes(*size_bytes), describe_limits(limits))
         }
+        VolumeKind::Created { size_bytes: Some(bytes), .. } => {
+            format!("created for the run, {}", Bytes(*bytes))
+        }
+        VolumeKind::Created { size_bytes: None, .. } => "comes with the created machine".to_owned(),
         VolumeKind::Disk { id } => format!("disk {id}; everything on it will be lost"),
         VolumeKind::Directory { path } => format!("directory {}", path.shown()),
     }

@@ -1,5 +1,6 @@
 //! `diskproof resume [RUN]`: runs the missing trials of a run; budgets may be raised.
 
+use super::created;
 use super::judged::{self, unreadable};
 use super::session::{Session, answer};
 use crate::args::Resume;
@@ -47,7 +48,15 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     let planned = plan.cells.len() * plan.measure.rounds as usize;
     let most = if plan.measure.until.is_some() { "at most " } else { "" };
     output::aside(&format!("run {run}: {} of {most}{planned} trials are there", earlier.len()));
-    answer(Session { run, plan: &plan, earlier: Some(earlier), provision_anew: args.provision, settings })
+    let machines = created::again(&plan, &run, settings)?;
+    answer(Session {
+        run,
+        plan: &plan,
+        earlier: Some(earlier),
+        provision_anew: args.provision,
+        machines,
+        settings,
+    })
 }
 
 /// Puts the budgets of the command line into the plan. Returns whether there are any.

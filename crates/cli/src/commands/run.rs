@@ -1,13 +1,14 @@
 //! `diskproof run FILE`.
 
-use super::experiment;
 use super::session::{Session, answer};
+use super::{created, experiment};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 
 pub(crate) fn run(args: &RunArgs, settings: &Settings) -> Result<Exit, Failure> {
-    let plan = experiment::load(&args.experiment)?;
+    let mut plan = experiment::load(&args.experiment)?;
     let run = experiment::run_id();
-    answer(Session { run, plan: &plan, earlier: None, provision_anew: args.provision, settings })
+    let machines = created::prepare(&mut plan, &args.experiment.file, args.destroy, settings)?;
+    answer(Session { run, plan: &plan, earlier: None, provision_anew: args.provision, machines, settings })
 }

@@ -1,5 +1,6 @@
 //! One session of a run: from its first trial, or from the end of an earlier session, to its result.
 
+use super::created::{Machines, Site};
 use super::{judged, under};
 use crate::exit::{Exit, Failure};
 use crate::progress::Teller;
@@ -8,12 +9,13 @@ use crate::settings::keys::Progress;
 use crate::signals::Wish;
 use crate::{output, page};
 use fleet::Connected;
+use fleet::created::Entered;
 use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::{CellId, RunId};
 use record::plan::{Plan, Raised};
 use record::printable::Shown as _;
-use run::controller::{How, RunError, SinkError, execute};
+use run::controller::{How, RunError, SinkError, execute, provision};
 use run::{Earlier, Wishes};
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
@@ -30,6 +32,8 @@ pub(crate) struct Session<'a> {
     pub(crate) earlier: Option<Earlier>,
     /// Run every provisioning step again, also where nothing changed.
     pub(crate) provision_anew: bool,
+    /// The machines that drivers create for it; `None`: none.
+    pub(crate) machines: Option<Machines>,
     /// The settings: store, state folder, progress and so on.
     pub(crate) settings: &'a Settings,
 }
@@ -52,8 +56,26 @@ pub(crate) fn answer(session: Session<'_>) -> Result<Exit, Failure> {
     for remark in under::remarks(session.plan) {
         output::aside(&format!("note: {remark}"));
     }
-    let ended = measure(&session)?;
-    conclude(&session, &ended)
+    let Some(machines) = &session.machines else {
+        let ended = measure(&session)?;
+        return conclude(&session, &ended);
+    };
+    let wish = listen()?;
+    let mut site = Site::open(&session, machines, &wish)?;
+    let exit = measure_on(&session, &site, &wish).and_then(|ended| conclude(&session, &ended));
+    let passed = matches!(exit, Ok(Exit::Fine));
+    match (exit, site.close(passed)) {
+        (Ok(exit), Ok(())) => Ok(exit),
+        (Err(failure), Err(left)) => {
+            output::aside(&left.to_string());
+            Err(failure)
+        }
+        (Err(failure), Ok(())) | (Ok(_), Err(failure)) => Err(failure),
+    }
+}
+
+fn listen() -> Result<Wish, Failure> {
+    Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))
 }
 
 /// Runs a session and prints no result.
@@ -61,14 +83,25 @@ pub(crate) fn answer(session: Session<'_>) -> Result<Exit, Failure> {
 /// # Errors
 /// As of [`answer`].
 pub(crate) fn measure(session: &Session<'_>) -> Result<Ended, Failure> {
+    let reached = fleet::connect(session.plan, &session.settings.fleet())?;
+    let wish = listen()?;
+    observe(session, session.plan, &reached, &wish)
+}
+
+/// Runs a session on created machines.
+fn measure_on(session: &Session<'_>, site: &Site<'_>, wish: &Wish) -> Result<Ended, Failure> {
+    let reached = fleet::connect(site.plan(), site.options())?;
+    observe(session, site.plan(), &reached, wish)
+}
+
+/// Carries `plan` out, which is the session's own but for the names of created machines and disks, and keeps what it reports.
+fn observe(session: &Session<'_>, plan: &Plan, reached: &Connected, wish: &Wish) -> Result<Ended, Failure> {
     let settings = session.settings;
-    let reached = fleet::connect(session.plan, &settings.fleet())?;
-    let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
     let mut keeper =
         Keeper { store: &store, session, is_ours: false, environment: None, skipped: BTreeMap::new() };
-    let outcome = carry_out(session, &reached, &wish, &mut keeper);
+    let outcome = carry_out(session, plan, reached, wish, &mut keeper);
     let is_ours = keeper.is_ours;
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {
@@ -92,8 +125,36 @@ pub(crate) fn measure(session: &Session<'_>) -> Result<Ended, Failure> {
     }
 }
 
+/// Provisions entered machines, and measures nothing.
+///
+/// # Errors
+/// A step fails, or a machine can't be reached.
+pub(crate) fn converge(entered: &Entered, settings: &Settings, wish: &Wish) -> Result<(), Failure> {
+    let reached = fleet::connect(&entered.plan, &entered.options)?;
+    let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
+    let run = super::experiment::run_id();
+    let how = How {
+        run,
+        nodes,
+        routes,
+        earlier: Earlier::default(),
+        provision_anew: false,
+        wishes: Arc::new(Wishes::default()),
+        live: false,
+    };
+    let tells = settings.progress.value != Progress::None;
+    provision(&entered.plan, &how, &wish.cancel, &mut |event| {
+        if let (Event::Provisioned { environment }, true) = (&event, tells) {
+            output::aside(&format!("{} provisioning steps", environment.provision.len()));
+        }
+        Ok(())
+    })
+    .map_err(|error| Failure { exit: Exit::from(error.fault()), error: Box::new(error), placed: false })
+}
+
 fn carry_out(
     session: &Session<'_>,
+    plan: &Plan,
     reached: &Connected,
     wish: &Wish,
     keeper: &mut Keeper<'_>,
@@ -111,7 +172,7 @@ fn carry_out(
     let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
     let run = session.run.clone();
     let how = How { run, nodes, routes, earlier, provision_anew, wishes, live: teller.shows_load() };
-    let stopped = execute(session.plan, &how, &wish.cancel, &mut |event| {
+    let stopped = execute(plan, &how, &wish.cancel, &mut |event| {
         keeper.keep(&event)?;
         teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))
     });

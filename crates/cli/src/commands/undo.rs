@@ -9,6 +9,7 @@ use crate::settings::keys::Sudo;
 use host::LocalRunner;
 use record::id::RunId;
 use record::plan::Plan;
+use record::target::TargetKind;
 use run::controller::{self, targets_of};
 use std::ffi::OsString;
 
@@ -21,6 +22,7 @@ pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
         return undo_everywhere(run, &plan, give_up, settings);
     }
     let mut done = guests(settings)?;
+    done.add(created(run.as_ref(), args.all, settings)?);
     done.add(undo_on(&fleet::agent_here(&settings.fleet(), &LocalRunner, None)?, run.clone(), give_up)?);
     if !fleet::is_root() {
         if settings.sudo.value == Sudo::Auto && fleet::may_sudo(&LocalRunner) {
@@ -101,6 +103,11 @@ fn undo_everywhere(
 ) -> Result<Exit, Failure> {
     let mut done = Done { lines: 0, clean: true, going_on: false };
     for target in targets_of(plan) {
+        if plan.targets.iter().any(|one| one.name == target && matches!(one.kind, TargetKind::Created { .. }))
+        {
+            // What was built there goes with the machine.
+            continue;
+        }
         let there = fleet::connect_as_it_is(plan, target, &settings.fleet())
             .map_err(Failure::from)
             .and_then(|node| node.map(|node| undo_on(&node.argv, Some(run.clone()), give_up)).transpose());
@@ -113,7 +120,19 @@ fn undo_everywhere(
         }
     }
     done.add(guests(settings)?);
+    done.add(created(Some(run), false, settings)?);
     done.told()
+}
+
+/// Destroys machines that drivers created for runs which have no living owner.
+fn created(run: Option<&RunId>, all: bool, settings: &Settings) -> Result<Done, Failure> {
+    let journal = driver::journal::Journal::of(&settings.state.value);
+    let run = run.map(|run| run.0.as_str());
+    let undone = fleet::created::undo(&journal, &super::driver::places(settings)?, run, all, &output::aside)
+        .map_err(Failure::machine)?;
+    undone.left.iter().for_each(|left| output::aside(&format!("not destroyed: {left}")));
+    let done = said(&undone.lines)?;
+    Ok(Done { clean: undone.left.is_empty(), going_on: undone.going_on, ..done })
 }
 
 /// Asks an agent process to undo.

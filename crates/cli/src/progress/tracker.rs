@@ -284,7 +284,8 @@ impl Tracker {
 /// A trial's result in a few words; one trial has no interval.
 pub(crate) fn found(record: &TrialRecord) -> String {
     if let Outcome::Failed(reason) = &record.outcome {
-        return format!("failed: {reason}");
+        let how = if record.cut_off { "cut off" } else { "failed" };
+        return format!("{how}: {reason}");
     }
     let Some(engine) = &record.engine else { return "no engine ran".to_owned() };
     let metrics = engine.metrics();

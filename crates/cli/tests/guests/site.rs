@@ -47,6 +47,7 @@ impl Site {
     }
 
     /// Runs a program here that must end well.
+    #[allow(dead_code, reason = "not every test that has a site runs programs here")]
     pub(crate) fn tool(&self, program: &str, words: &[&str]) -> String {
         let output = Command::new(program).args(words).current_dir(&self.dir).output().unwrap();
         assert!(output.status.success(), "{program} {words:?}: {}", stderr(&output));

@@ -1,5 +1,6 @@
 //! A run of fio: its command, and what it says besides its document.
 
+use super::gate::is_of_the_gate;
 use crate::contract::Job;
 use crate::error::EngineError;
 use crate::process::Ended;
@@ -47,7 +48,8 @@ pub(super) fn argv(
 /// fio's text besides its document, limited in length because fio may repeat itself a thousand times.
 pub(super) fn messages(reading: &Reading, ended: &Ended) -> Vec<String> {
     let stderr = ended.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
-    let all = reading.messages.iter().map(String::as_str).chain(stderr);
+    let stdout = reading.messages.iter().map(String::as_str).filter(|line| !is_of_the_gate(line));
+    let all = stdout.chain(stderr);
     all.take(MAX_MESSAGES).map(|line| line.chars().take(MAX_MESSAGE_CHARS).collect()).collect()
 }
 

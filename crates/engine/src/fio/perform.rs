@@ -2,6 +2,7 @@
 
 use super::command::{argv, messages, options, seconds};
 use super::exact::{self, Counted};
+use super::gate::Gate;
 use super::ini::Ini;
 use super::output::{Asked, Span};
 use super::read_back::check_content;
@@ -22,6 +23,7 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// fio as installed on this machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,12 +58,19 @@ impl Engine for FioEngine {
         layout::prepare(job)
     }
 
+    /// The measured time is known from logs then, without the time in which fio started and waited.
+    fn waits_itself(&self, job: &Job<'_>) -> bool {
+        matches!(&job.workload.ask, Ask::Options(options) if jobfile::times(job, options).is_some())
+    }
+
     fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError> {
         let engine = self.probe()?;
-        let ready = ready(job)?;
+        let mut ready = ready(job)?;
+        let at_ns = job.begins_at_ns.filter(|_| self.waits_itself(job));
+        let gate = at_ns.map(|at_ns| Gate::close(job.scratch, &mut ready.ini, at_ns)).transpose()?;
         let input = ready.ini.to_string();
         let argv = argv(job, "job.fio", &input, "json+")?;
-        let ended = process::run(&Order {
+        let order = Order {
             argv: argv.clone(),
             scratch: job.scratch,
             cgroup_procs: job.cgroup_procs,
@@ -71,6 +80,15 @@ impl Engine for FioEngine {
             grace: GRACE,
             started: job.started,
             tick: &|_| (job.running)(None),
+        };
+        let is_over = AtomicBool::new(false);
+        let ended = std::thread::scope(|scope| {
+            if let Some(gate) = gate {
+                scope.spawn(|| gate.open(job.cancel, &is_over));
+            }
+            let ended = process::run(&order);
+            is_over.store(true, Ordering::Relaxed);
+            ended
         })?;
         let mut reading = json::read(&ended.stdout);
         if let (Counting::Totals(_, phases), Some(report)) = (&ready.counting, &mut reading.report)

@@ -61,6 +61,7 @@ impl Bench {
             started: &|_| {},
             progress: &|_| {},
             running: &|_| {},
+            begins_at_ns: None,
             follows: false,
             scratch: &self.scratch,
         }

@@ -5,7 +5,8 @@ use super::first_boot::{self, HostKey};
 use super::guest_ssh::{GuestSsh, Try, address};
 use super::note::{FILE, Note};
 use super::request::{Network, NewDisk, NewGuest};
-use super::xml::{Boot, Cpu, DiskFile, Host, domain};
+use super::starting::Starting;
+use super::xml::{Boot, Cpu, DiskFile, Host, Tuning, domain};
 use super::{domain::domains, filter, guest_name, leftover};
 use crate::at::{At, AtError};
 use crate::images::{CMDLINE, DiskFormat, Image, find};
@@ -111,19 +112,21 @@ fn planned(at: &At, disks: &[NewDisk]) -> Result<Vec<Planned>, GuestError> {
 }
 
 fn networks(at: &At, wanted: &NewGuest) -> Result<(), GuestError> {
-    for nic in &wanted.nics {
-        let Network::Libvirt(network) = &nic.network else { continue };
-        let inactive = || GuestError::Network { machine: at.name().to_owned(), network: network.clone() };
-        match at.virsh("look at its networks", &["net-info", "--network", network]) {
-            Ok(said) => {
-                let is_active = |line: &str| line.starts_with("Active:") && line.ends_with("yes");
-                said.lines().any(is_active).then_some(()).ok_or_else(inactive)?;
-            }
-            Err(AtError::Failed { .. }) => return Err(inactive()),
-            Err(error) => return Err(error.into()),
+    wanted.nics.iter().try_for_each(|nic| check_network(at, &nic.network))
+}
+
+/// Checks that a network of libvirt is active. A bridge is left to libvirt.
+pub(crate) fn check_network(at: &At, network: &Network) -> Result<(), GuestError> {
+    let Network::Libvirt(network) = network else { return Ok(()) };
+    let inactive = || GuestError::Network { machine: at.name().to_owned(), network: network.clone() };
+    match at.virsh("look at its networks", &["net-info", "--network", network]) {
+        Ok(said) => {
+            let is_active = |line: &str| line.starts_with("Active:") && line.ends_with("yes");
+            said.lines().any(is_active).then_some(()).ok_or_else(inactive)
         }
+        Err(AtError::Failed { .. }) => Err(inactive()),
+        Err(error) => Err(error.into()),
     }
-    Ok(())
 }
 
 /// A guest while it is made.
@@ -174,9 +177,11 @@ impl Making<'_> {
         tell(&format!("{} in {}", note.files.join(", "), self.folder));
         let seed = DiskFile {
             path: format!("{}/{SEED}", self.folder),
+            pool: None,
             format: "raw",
             bus: "virtio",
             read_only: true,
+            tuning: Tuning::default(),
         };
         let all: Vec<DiskFile> = files.into_iter().chain([seed]).collect();
         let boot = self
@@ -184,11 +189,13 @@ impl Making<'_> {
             .first()
             .and_then(|disk| disk.image.as_ref()?.kernel(at))
             .map(|(kernel, initrd)| Boot { kernel, initrd, cmdline: CMDLINE.to_owned() });
+        let metadata = note.element().map_err(|error| self.wrong(&error))?;
         let description = |cpu| {
             let host = Host { arch: at.arch().to_owned(), cpu };
-            domain(wanted, &macs, &all, boot.as_ref(), &host, &note).map_err(|error| self.wrong(&error))
+            domain(wanted, &macs, &all, boot.as_ref(), &host, &metadata)
         };
-        let cpu = self.begin(&description, tell)?;
+        let starting = Starting { at, domain: &wanted.name, emulated: wanted.emulated, before: &[] };
+        let cpu = starting.start(&description, tell)?;
         if wanted.autostart {
             at.virsh("have the guest start with its machine", &["autostart", "--domain", &wanted.name])?;
         }
@@ -201,43 +208,6 @@ impl Making<'_> {
         self.write(FILE, serde_json::to_vec(note).map_err(|error| self.wrong(&error))?)
     }
 
-    /// Defines and starts the guest, by KVM where the machine has it and it works there.
-    fn begin(
-        &self,
-        description: &dyn Fn(Cpu) -> Result<String, GuestError>,
-        tell: &dyn Fn(&str),
-    ) -> Result<Cpu, GuestError> {
-        let (at, name) = (self.at, self.wanted.name.as_str());
-        let asked = ["domcapabilities", "--virttype", "kvm", "--arch", at.arch()];
-        let mut ways = vec![Cpu::Emulated];
-        if at.virsh("ask for KVM", &asked).is_ok() {
-            ways.extend([Cpu::KvmWithoutFlaws, Cpu::Kvm]);
-        }
-        let mut why = "libvirt has no KVM there".to_owned();
-        if self.wanted.emulated {
-            ways.truncate(1);
-            "as asked".clone_into(&mut why);
-        }
-        while let Some(cpu) = ways.pop() {
-            if cpu == Cpu::Emulated {
-                tell(&format!("QEMU emulates the processors, which takes about ten times as long: {why}"));
-            }
-            let words = at.virsh_words(&["define", "/dev/stdin"]);
-            at.feed("define the guest", &words, description(cpu)?.into_bytes())?;
-            match at.virsh("start the guest", &["start", "--domain", name]) {
-                Ok(_) => return Ok(cpu),
-                Err(AtError::Failed { said, .. })
-                    if !ways.is_empty() && said.to_lowercase().contains("kvm") =>
-                {
-                    why = said;
-                    at.virsh("remove the first try", &["undefine", "--domain", name])?;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(Cpu::Emulated)
-    }
-
     /// The file of a disk: a layer over its image, or a copy, or blank.
     fn file(&self, number: usize, disk: &Planned) -> DiskFile {
         let format = match &disk.image {
@@ -245,7 +215,7 @@ impl Making<'_> {
             _ => "qcow2",
         };
         let path = format!("{}/disk{number}.{format}", self.folder);
-        DiskFile { path, format, bus: disk.bus, read_only: false }
+        DiskFile { path, pool: None, format, bus: disk.bus, read_only: false, tuning: Tuning::default() }
     }
 
     fn make_disk(&self, disk: &Planned, file: &DiskFile) -> Result<(), GuestError> {
@@ -304,7 +274,7 @@ impl Making<'_> {
     }
 }
 
-fn random<const N: usize>() -> Result<[u8; N], GuestError> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], GuestError> {
     let mut bytes = [0; N];
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|source| GuestError::Here { what: "can't read /dev/urandom".to_owned(), source })?;
@@ -312,13 +282,13 @@ fn random<const N: usize>() -> Result<[u8; N], GuestError> {
 }
 
 /// A hardware address of QEMU's range.
-fn mac() -> Result<Mac, GuestError> {
+pub(crate) fn mac() -> Result<Mac, GuestError> {
     let [a, b, c] = random::<3>()?;
     Ok(Mac([0x52, 0x54, 0, a, b, c]))
 }
 
 /// Makes the key of the guest's sshd, so that it is known before the first connection.
-fn host_key(hostname: &str) -> Result<HostKey, GuestError> {
+pub(crate) fn host_key(hostname: &str) -> Result<HostKey, GuestError> {
     let here =
         |source| GuestError::Here { what: "can't make the key of the guest's sshd".to_owned(), source };
     let folder = RuntimeDir::make().map_err(here)?;
@@ -390,7 +360,7 @@ fn wait_for_ssh(
 }
 
 /// Tells if a guest's processors have stopped by a fault: a KVM in a guest may start one and then fail.
-fn crashed(at: &At, guest: &str) -> Result<(), GuestError> {
+pub(crate) fn crashed(at: &At, guest: &str) -> Result<(), GuestError> {
     let said = at.virsh("look at the guest", &["domstate", "--domain", guest, "--reason"])?;
     let said = said.trim();
     if said.starts_with("crashed") || said.starts_with("paused") {

@@ -1,7 +1,7 @@
 //! Text in XML.
 
 /// Escapes a text for XML.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -17,7 +17,7 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// The text of an element.
-pub(super) fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     [("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&quot;", "\""), ("&amp;", "&")]
         .into_iter()
         .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))

@@ -13,13 +13,13 @@ const SCRIPT: &str = "/var/lib/diskproof-first-boot";
 
 /// The key of a guest's sshd.
 #[derive(Debug, Clone)]
-pub(super) struct HostKey {
-    pub(super) private: String,
-    pub(super) public: String,
+pub(crate) struct HostKey {
+    pub(crate) private: String,
+    pub(crate) public: String,
 }
 
 /// Returns the disk with a guest's settings. `id` is the guest's identity: cloud-init applies them once for each.
-pub(super) fn disk(wanted: &NewGuest, macs: &[Mac], key: &HostKey, id: &str) -> Vec<u8> {
+pub(crate) fn disk(wanted: &NewGuest, macs: &[Mac], key: &HostKey, id: &str) -> Vec<u8> {
     let meta = json!({ "instance-id": format!("diskproof-{id}"), "local-hostname": wanted.hostname });
     // JSON is YAML, and has one way of writing any text.
     let user = format!("#cloud-config\n{}\n", user_data(wanted, key));

@@ -13,7 +13,7 @@ const CONNECT_SECONDS: u32 = 5;
 
 /// A connection to a guest.
 #[derive(Debug)]
-pub(super) struct GuestSsh {
+pub(crate) struct GuestSsh {
     ssh: Ssh,
     /// The file of known keys is in it.
     _folder: RuntimeDir,
@@ -21,7 +21,7 @@ pub(super) struct GuestSsh {
 
 /// What came of a try to log in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Try {
+pub(crate) enum Try {
     /// It worked.
     In,
     /// sshd answers, and has none of our keys.
@@ -32,7 +32,7 @@ pub(super) enum Try {
 
 impl GuestSsh {
     /// Prepares a connection.
-    pub(super) fn new(
+    pub(crate) fn new(
         at: &At,
         guest: &str,
         address: &str,
@@ -74,7 +74,7 @@ impl GuestSsh {
     }
 
     /// Tries to log in.
-    pub(super) fn log_in(&self) -> Result<Try, GuestError> {
+    pub(crate) fn log_in(&self) -> Result<Try, GuestError> {
         let call = self.ssh.call(&["true"]).timeout(Duration::from_secs(30));
         match LocalRunner.run(&call) {
             Ok(_) => Ok(Try::In),
@@ -88,7 +88,7 @@ impl GuestSsh {
     }
 
     /// Runs a command in the guest; its exit code may be another than 0.
-    pub(super) fn run(&self, words: &[&str], limit: Duration) -> Result<String, GuestError> {
+    pub(crate) fn run(&self, words: &[&str], limit: Duration) -> Result<String, GuestError> {
         let call = self.ssh.call(words).timeout(limit).accept(0..=254);
         Ok(LocalRunner.run(&call)?.stdout)
     }
@@ -111,7 +111,7 @@ fn proxy(at: &At, address: &str) -> String {
 }
 
 /// A guest's address: the one it was given, or the one that libvirt's network gave it, or the one that the machine has seen.
-pub(super) fn address(at: &At, guest: &str, given: Option<&str>) -> Result<Option<String>, GuestError> {
+pub(crate) fn address(at: &At, guest: &str, given: Option<&str>) -> Result<Option<String>, GuestError> {
     if let Some(given) = given {
         return Ok(Some(given.to_owned()));
     }

@@ -1,31 +1,57 @@
 //! libvirt's description of a guest.
 
 use super::escape::escaped;
-use super::note::Note;
 use super::request::{Network, NewGuest, Nic};
 use record::machine::Mac;
 use std::fmt::Write as _;
 
 /// A disk of the description.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DiskFile {
-    pub(super) path: String,
-    pub(super) format: &'static str,
-    pub(super) bus: &'static str,
-    pub(super) read_only: bool,
+pub(crate) struct DiskFile {
+    /// Its path, or its name in the pool.
+    pub(crate) path: String,
+    /// The storage pool of libvirt that has it; `None`: it is a file.
+    pub(crate) pool: Option<String>,
+    pub(crate) format: &'static str,
+    pub(crate) bus: &'static str,
+    pub(crate) read_only: bool,
+    pub(crate) tuning: Tuning,
+}
+
+/// How a disk is known and driven; the default is a disk that QEMU loads without the page cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tuning {
+    /// What the guest sees as its serial number; `None`: it has none.
+    pub(crate) serial: Option<String>,
+    /// QEMU's cache mode.
+    pub(crate) cache: &'static str,
+    /// Who does its I/O: `native`, `threads`, `io_uring`; `None`: as QEMU chooses.
+    pub(crate) io: Option<&'static str>,
+    /// Whether a thread of its own serves it.
+    pub(crate) iothread: bool,
+    /// Most I/Os per second, reads and writes together.
+    pub(crate) iops: Option<u64>,
+    /// Most bytes per second, reads and writes together.
+    pub(crate) bytes_per_second: Option<u64>,
+}
+
+impl Default for Tuning {
+    fn default() -> Self {
+        Self { serial: None, cache: "none", io: None, iothread: false, iops: None, bytes_per_second: None }
+    }
 }
 
 /// A kernel that QEMU starts itself, for images without a boot loader.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Boot {
-    pub(super) kernel: String,
-    pub(super) initrd: String,
-    pub(super) cmdline: String,
+pub(crate) struct Boot {
+    pub(crate) kernel: String,
+    pub(crate) initrd: String,
+    pub(crate) cmdline: String,
 }
 
 /// The processors of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cpu {
+pub(crate) enum Cpu {
     /// Those of the machine, by KVM. libvirt writes their features down, so that it can tell whether another machine has them.
     Kvm,
     /// The same without the register of known flaws (IA32_ARCH_CAPABILITIES), which KVM in a guest may refuse to set.
@@ -36,28 +62,32 @@ pub(super) enum Cpu {
 
 /// What the guest runs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Host {
-    pub(super) arch: String,
-    pub(super) cpu: Cpu,
+pub(crate) struct Host {
+    pub(crate) arch: String,
+    pub(crate) cpu: Cpu,
 }
 
-/// Returns the description.
-pub(super) fn domain(
+/// Returns the description. `metadata` are elements of namespaces of our own.
+pub(crate) fn domain(
     wanted: &NewGuest,
     macs: &[Mac],
     disks: &[DiskFile],
     boot: Option<&Boot>,
     host: &Host,
-    note: &Note,
-) -> Result<String, serde_json::Error> {
+    metadata: &str,
+) -> String {
     let mut xml = format!("<domain type='{}'>\n", if host.cpu == Cpu::Emulated { "qemu" } else { "kvm" });
     let _ = writeln!(xml, "  <name>{}</name>", escaped(&wanted.name));
     if let Some(uuid) = &wanted.uuid {
         let _ = writeln!(xml, "  <uuid>{}</uuid>", escaped(uuid));
     }
-    let _ = writeln!(xml, "  <metadata>{}</metadata>", note.element()?);
+    let _ = writeln!(xml, "  <metadata>{metadata}</metadata>");
     let _ = writeln!(xml, "  <memory unit='MiB'>{}</memory>", wanted.memory_mib);
     let _ = writeln!(xml, "  <vcpu>{}</vcpu>", wanted.vcpus);
+    let threads = disks.iter().filter(|disk| disk.tuning.iothread).count();
+    if threads > 0 {
+        let _ = writeln!(xml, "  <iothreads>{threads}</iothreads>");
+    }
     let _ = writeln!(xml, "  <os>\n    <type arch='{}' machine='q35'>hvm</type>", escaped(&host.arch));
     match boot {
         Some(boot) => {
@@ -83,23 +113,7 @@ pub(super) fn domain(
         "  <clock offset='utc'/>\n  <on_poweroff>destroy</on_poweroff>\n  <on_reboot>restart</on_reboot>\n",
     );
     xml.push_str("  <on_crash>preserve</on_crash>\n  <devices>\n");
-    let mut named: Vec<&str> = Vec::new();
-    for disk in disks {
-        let prefix = if disk.bus == "virtio" { "vd" } else { "sd" };
-        let letter = char::from(
-            b'a' + u8::try_from(named.iter().filter(|known| **known == prefix).count()).unwrap_or(25).min(25),
-        );
-        named.push(prefix);
-        let _ = writeln!(
-            xml,
-            "    <disk type='file' device='disk'>\n      <driver name='qemu' type='{}' cache='none' discard='unmap'/>\n      \
-             <source file='{}'/>\n      <target dev='{prefix}{letter}' bus='{}'/>{}\n    </disk>",
-            disk.format,
-            escaped(&disk.path),
-            disk.bus,
-            if disk.read_only { "\n      <readonly/>" } else { "" }
-        );
-    }
+    disk_elements(&mut xml, disks);
     if disks.iter().any(|disk| disk.bus == "scsi") {
         xml.push_str("    <controller type='scsi' model='virtio-scsi'/>\n");
     }
@@ -111,7 +125,54 @@ pub(super) fn domain(
          <graphics type='vnc' autoport='yes' listen='127.0.0.1'/>\n    <video><model type='vga'/></video>\n    \
          <rng model='virtio'><backend model='random'>/dev/urandom</backend></rng>\n    <memballoon model='virtio'/>\n  </devices>\n</domain>\n",
     );
-    Ok(xml)
+    xml
+}
+
+fn disk_elements(xml: &mut String, disks: &[DiskFile]) {
+    let mut named: Vec<&str> = Vec::new();
+    let mut threads = 0;
+    for disk in disks {
+        let prefix = if disk.bus == "virtio" { "vd" } else { "sd" };
+        let letter = char::from(
+            b'a' + u8::try_from(named.iter().filter(|known| **known == prefix).count()).unwrap_or(25).min(25),
+        );
+        named.push(prefix);
+        let tuning = &disk.tuning;
+        let source = match &disk.pool {
+            None => format!("file='{}'", escaped(&disk.path)),
+            Some(pool) => format!("pool='{}' volume='{}'", escaped(pool), escaped(&disk.path)),
+        };
+        let mut how = format!("name='qemu' type='{}' cache='{}' discard='unmap'", disk.format, tuning.cache);
+        if let Some(io) = tuning.io {
+            let _ = write!(how, " io='{io}'");
+        }
+        if tuning.iothread {
+            threads += 1;
+            let _ = write!(how, " iothread='{threads}'");
+        }
+        let _ = write!(
+            xml,
+            "    <disk type='{}' device='disk'>\n      <driver {how}/>\n      <source {source}/>\n      \
+             <target dev='{prefix}{letter}' bus='{}'/>",
+            if disk.pool.is_some() { "volume" } else { "file" },
+            disk.bus,
+        );
+        if disk.read_only {
+            xml.push_str("\n      <readonly/>");
+        }
+        if let Some(serial) = &tuning.serial {
+            let _ = write!(xml, "\n      <serial>{}</serial>", escaped(serial));
+        }
+        let limits = [("total_bytes_sec", tuning.bytes_per_second), ("total_iops_sec", tuning.iops)];
+        let limits: String = limits
+            .iter()
+            .filter_map(|(name, limit)| Some(format!("<{name}>{}</{name}>", (*limit)?)))
+            .collect();
+        if !limits.is_empty() {
+            let _ = write!(xml, "\n      <iotune>{limits}</iotune>");
+        }
+        xml.push_str("\n    </disk>\n");
+    }
 }
 
 fn interface(xml: &mut String, nic: &Nic, mac: Mac) {
@@ -142,8 +203,7 @@ fn interface(xml: &mut String, nic: &Nic, mac: Mac) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cpu, DiskFile, Host, domain};
-    use crate::libvirt::note::Note;
+    use super::{Cpu, DiskFile, Host, Tuning, domain};
     use crate::libvirt::request::{Network, NewDisk, NewGuest, Nic};
     use record::machine::Mac;
 
@@ -168,31 +228,51 @@ mod tests {
             full_copy: false,
             emulated: false,
         };
-        let disk =
-            |path: &str, bus, read_only| DiskFile { path: path.to_owned(), format: "raw", bus, read_only };
-        let disks = [disk("/a'b", "virtio", false), disk("/c", "scsi", false), disk("/d", "virtio", true)];
-        let note = Note {
-            id: "1".to_owned(),
-            folder: "/g".to_owned(),
-            files: Vec::new(),
-            images: Vec::new(),
-            address: None,
-            host_key: String::new(),
-            made: false,
+        let limited = Tuning {
+            serial: Some("dp1".to_owned()),
+            io: Some("native"),
+            iothread: true,
+            iops: Some(80),
+            bytes_per_second: Some(1 << 20),
+            ..Tuning::default()
         };
+        let disk = |path: &str, bus, read_only| DiskFile {
+            path: path.to_owned(),
+            pool: (bus == "scsi").then(|| "vg0".to_owned()),
+            format: "raw",
+            bus,
+            read_only,
+            tuning: if read_only { Tuning::default() } else { limited.clone() },
+        };
+        let disks = [disk("/a'b", "virtio", false), disk("/c", "scsi", false), disk("/d", "virtio", true)];
         let host = Host { arch: "x86_64".to_owned(), cpu: Cpu::Emulated };
-        let xml = domain(&wanted, &[Mac([0x52, 0x54, 0, 1, 2, 3])], &disks, None, &host, &note).unwrap();
+        let xml = domain(&wanted, &[Mac([0x52, 0x54, 0, 1, 2, 3])], &disks, None, &host, "<m/>");
         let parsed = roxmltree::Document::parse(&xml).unwrap();
         let texts = |name: &str, key: &str| -> Vec<String> {
             let found = parsed.descendants().filter(|node| node.has_tag_name(name));
             found.filter_map(|node| node.attribute(key)).map(str::to_owned).collect()
         };
         assert_eq!(texts("domain", "type"), ["qemu"]);
-        assert_eq!(texts("source", "file"), ["/a'b", "/c", "/d"]);
+        assert_eq!(texts("source", "file"), ["/a'b", "/d"]);
+        assert_eq!(
+            (texts("source", "pool"), texts("source", "volume")),
+            (vec!["vg0".to_owned()], vec!["/c".to_owned()])
+        );
         assert_eq!(texts("target", "dev"), ["vda", "sda", "vdb"]);
         assert_eq!(texts("mac", "address"), ["52:54:00:01:02:03"]);
         assert_eq!(texts("filterref", "filter"), ["clean-traffic"]);
         assert_eq!(texts("parameter", "value"), ["10.0.0.5"]);
+        let inner = |name: &str| -> Vec<&str> {
+            parsed
+                .descendants()
+                .filter(|node| node.has_tag_name(name))
+                .filter_map(|node| node.text())
+                .collect()
+        };
         assert_eq!(parsed.descendants().filter(|node| node.has_tag_name("readonly")).count(), 1);
+        assert_eq!(texts("driver", "iothread"), ["1", "2"]);
+        assert_eq!(texts("driver", "cache"), ["none"; 3]);
+        assert_eq!((inner("iothreads"), inner("serial")), (vec!["2"], vec!["dp1"; 2]));
+        assert_eq!((inner("total_iops_sec"), inner("total_bytes_sec")), (vec!["80"; 2], vec!["1048576"; 2]));
     }
 }

@@ -54,6 +54,11 @@ impl Seen {
                 .and_then(|engine| course(record, engine)),
         }
     }
+
+    /// Bytes that it wrote.
+    pub(crate) fn written_bytes(&self) -> f64 {
+        self.laid_out_bytes + self.load_bytes
+    }
 }
 
 /// The bytes of the layout, counted once the trial has prepared its data.

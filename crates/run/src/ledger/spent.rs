@@ -63,7 +63,7 @@ impl Ledger<'_> {
 
     fn written(&self) -> f64 {
         let all = self.cells.iter().flat_map(|cell| cell.trials.values());
-        all.map(|seen| seen.laid_out_bytes + seen.load_bytes).sum()
+        self.cut_off_bytes + all.map(Seen::written_bytes).sum::<f64>()
     }
 
     /// The expected duration of a cell's next trial, from its earlier ones: their overhead, plus their measured time scaled to

@@ -145,7 +145,11 @@ fn a_server_that_is_lost_ends_the_clients_trial_and_is_named() {
     let error = tried(dir.path(), MORTAL).unwrap_err();
     assert!(matches!(&error, RunError::On { target, .. } if target == "nas"), "{error:?}");
     let client = std::fs::read_to_string(dir.path().join("asked-of-client")).unwrap();
-    assert!(client.contains("\"Err\"") && client.contains("\"cancel\""), "{client}");
+    assert!(
+        client.contains("\"Err\"") && client.contains("\"abandon\""),
+        "it can go on with other trials: {client}"
+    );
+    assert_eq!(error.machines_of(&["nas", "client"].map(str::to_owned)), ["nas"]);
 }
 
 #[test]

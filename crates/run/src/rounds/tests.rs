@@ -6,10 +6,11 @@ use crate::ledger::Earlier;
 use crate::protocol::TrialRequest;
 use crate::wishes::Wishes;
 use record::event::{Event, Stopped};
-use record::id::TrialId;
+use record::id::{CellId, TrialId};
 use record::plan::{Cell, Goal, Measure, Plan, Until};
 use record::target::{Target, TargetKind};
 use record::trial::{EngineOutput, Outcome, StepTime, Totals, TrialRecord, TrialStep, Window};
+use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, Options, Rw};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,12 +53,16 @@ struct Machines {
     begun: Vec<(String, TrialId)>,
     /// Whether the record before was passed on when a trial began on its machine.
     told: BTreeSet<TrialId>,
+    /// The trials that were cut off.
+    cut_off: BTreeSet<TrialId>,
     /// The machine that is lost in its trial of this round.
     dies: Option<(&'static str, u32)>,
     /// The user stops after so many trials.
     patience: Option<usize>,
     events: Vec<Event>,
     wishes: Wishes,
+    /// The volumes of each trial's request.
+    built: BTreeMap<(CellId, u32), Vec<String>>,
 }
 
 impl Hands for Machines {
@@ -69,6 +74,8 @@ impl Hands for Machines {
     fn begin(&mut self, request: TrialRequest) -> Result<(), RunError> {
         assert!(self.is_free(&request.cell), "a machine makes one trial at a time");
         let target = request.cell.target.clone();
+        let volumes = request.cell.stack.volumes.iter().map(|volume| volume.name.clone()).collect();
+        self.built.insert((request.id.cell.clone(), request.id.round), volumes);
         assert!(
             self.begun.iter().filter(|(on, _)| *on == target).all(|(_, id)| self.told.contains(id)),
             "the record before is passed on"
@@ -87,14 +94,18 @@ impl Hands for Machines {
         let (at, cell, record) = self.under_way.remove(first);
         self.seconds = self.seconds.max(at);
         if self.dies.is_some_and(|(target, round)| cell.target == target && record.id.round == round) {
-            return Ok(Ended::Lost { trial: record.id, targets: vec![cell.target] });
+            let outcome = Outcome::Failed("it is lost".to_owned());
+            let record =
+                TrialRecord { cut_off: true, ..TrialRecord::new(record.id, record.seed, 0, outcome) };
+            return Ok(Ended::Lost { record: Box::new(record), targets: vec![cell.target], ends: None });
         }
         Ok(Ended::Done(Box::new(record)))
     }
 
     fn tell(&mut self, event: Event) -> Result<(), RunError> {
         if let Event::TrialFinished { record } = &event {
-            self.told.insert(record.id.clone());
+            let of_kind = if record.cut_off { &mut self.cut_off } else { &mut self.told };
+            of_kind.insert(record.id.clone());
         }
         self.events.push(event);
         Ok(())
@@ -201,6 +212,8 @@ fn a_lost_machine_is_missed_and_the_others_go_on() {
     let (machines, ended) = Machines { dies: Some(("b", 1)), ..Machines::new(3) }.run(&plan);
     let told = |target: &str| machines.told.iter().filter(|id| id.cell.0.starts_with(target)).count();
     assert_eq!((told("a"), told("b"), told("c")), (12, 3, 12));
+    let cut_off: Vec<TrialId> = machines.cut_off.iter().cloned().collect();
+    assert_eq!(cut_off, machines.of("b")[3..], "the trial in which it was lost");
     assert_eq!(machines.of("b").len(), 4, "nothing begins on it after its loss");
     assert_eq!((ended.stopped, ended.missing), (Stopped::RoundsDone { rounds: 4 }, Some(9)));
 }
@@ -211,4 +224,37 @@ fn who_stops_gets_the_records_of_trials_that_end_meanwhile_and_no_new_ones() {
     let (machines, ended) = Machines { patience: Some(7), ..Machines::new(3) }.run(&plan);
     assert_eq!(ended.stopped, Stopped::Interrupted);
     assert_eq!((machines.begun.len(), machines.told.len()), (7, 7));
+}
+
+#[test]
+fn shuffled_volumes_change_from_round_to_round_and_the_record_names_them() {
+    let kind = VolumeKind::Emulate { size_bytes: 1 << 30, limits: Limits::default() };
+    let volumes: Vec<Volume> =
+        (0..4).map(|i| Volume { name: format!("vol[{i}]"), kind: kind.clone() }).collect();
+    let mut plan = plan(&["a"], 20, None);
+    plan.cells[0].stack.volumes = volumes[..2].to_vec();
+    plan.cells[1].stack.volumes = volumes.clone();
+    plan.shuffled = vec![volumes];
+    let mut machines = Machines { at_once: 1, ..Machines::default() };
+    conduct(&plan, &Earlier::default(), &mut machines).unwrap();
+    let records: Vec<&TrialRecord> = machines
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::TrialFinished { record } => Some(record.as_ref()),
+            _ => None,
+        })
+        .collect();
+    let drawn = |cell: usize, round| {
+        let of = |record: &&&TrialRecord| record.id == TrialId { cell: plan.cells[cell].id.clone(), round };
+        records.iter().find(of).unwrap().drawn.clone()
+    };
+    let orders: BTreeSet<Vec<String>> = (0..20).map(|round| drawn(1, round)).collect();
+    assert!(orders.len() > 5, "{orders:?}");
+    for round in 0..20 {
+        assert_eq!(drawn(0, round), drawn(1, round)[..2]);
+        assert_eq!(drawn(2, round), Vec::<String>::new(), "it has no volumes of the group");
+        let built = machines.built[&(plan.cells[1].id.clone(), round)].clone();
+        assert_eq!(built, drawn(1, round), "what is built is what is recorded");
+    }
 }

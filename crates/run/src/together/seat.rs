@@ -1,13 +1,16 @@
 //! One machine of a trial that several load at the same time: what it said last.
 
-use crate::agent_link::{AgentLink, on, out_of_turn, said};
+use crate::agent_link::{AgentLink, on, out_of_turn, said, stopped_there};
 use crate::error::{RunError, Sink};
 use crate::link::Heard;
-use crate::protocol::{Reply, Request, TrialRequest};
+use crate::protocol::{Reply, Request, TrialRequest, Turn};
+use crate::together::rates::Told;
 use crate::trial::blank;
 use record::clock::{ClockOffset, Reading};
+use record::event::Event;
 use record::printable::chain;
 use record::trial::{Outcome, Part, TrialRecord};
+use std::time::Instant;
 
 /// What a machine does.
 #[derive(Debug)]
@@ -51,6 +54,10 @@ pub(super) struct Seat<'l> {
     clock_after: Option<ClockOffset>,
     agreed_ns: Option<u64>,
     load: Option<(Reading, Reading)>,
+    /// What it told last of its load.
+    pub(super) rates: Option<Told>,
+    /// What it waits for the exporting machine to do.
+    pub(super) turn: Option<Turn>,
     /// Whether it was told to end because another machine had failed.
     pub(super) abandoned: bool,
 }
@@ -64,6 +71,8 @@ impl<'l> Seat<'l> {
             clock_after: None,
             agreed_ns: None,
             load: None,
+            rates: None,
+            turn: None,
             abandoned: false,
         }
     }
@@ -82,11 +91,19 @@ impl<'l> Seat<'l> {
         self.state = match heard {
             Heard::Silence => return Ok(()),
             Heard::Said(line) => return sink(said(target, &line)).map_err(RunError::Sink),
+            Heard::Reply(Reply::Event { event: event @ Event::LoadSampled { .. } }) => {
+                self.rates = Some(Told { at: Instant::now(), event });
+                return Ok(());
+            }
             Heard::Reply(Reply::Event { event }) => {
                 return sink(event.of_target(target)).map_err(RunError::Sink);
             }
             // An answer that came after the comparison had been given up.
             Heard::Reply(Reply::Clock { .. }) => return Ok(()),
+            Heard::Reply(Reply::Turn { turn }) => {
+                self.turn = Some(turn);
+                return Ok(());
+            }
             Heard::Reply(Reply::Ready) => State::Ready,
             Heard::Reply(Reply::Rested { began, ended }) => {
                 self.load = Some((began, ended));
@@ -112,6 +129,14 @@ impl<'l> Seat<'l> {
         }
     }
 
+    /// Tells it what became of its turn.
+    pub(super) fn go_on(&mut self, done: Result<u64, String>) {
+        self.turn = None;
+        if let Err(error) = self.line.link.send(&Request::GoOn { done }) {
+            self.lost(error.into());
+        }
+    }
+
     pub(super) fn lost(&mut self, error: RunError) {
         self.state = State::Lost(error);
     }
@@ -125,14 +150,17 @@ impl<'l> Seat<'l> {
         }
     }
 
-    /// Its part of the trial, and whether it ended only because another machine had failed.
+    /// Its part of the trial, whether it ended only because another machine had failed, and why the machine is lost, if it is.
     ///
     /// # Errors
     /// When it failed in a way that ends the run.
-    pub(super) fn part(self, request: &TrialRequest) -> Result<(Part, bool), RunError> {
+    pub(super) fn part(self, request: &TrialRequest) -> Result<(Part, bool, Option<RunError>), RunError> {
+        let mut gone = None;
         let record = match self.state {
             // Not by the user, who stops all machines at once.
             State::Done { record, cancelled: true } => {
+                // Such an agent process ends by itself.
+                gone = Some(stopped_there(&self.line.target));
                 let outcome =
                     Outcome::Failed("its agent process was stopped, or lost the controller".to_owned());
                 Box::new(TrialRecord { outcome, ..*record })
@@ -142,7 +170,11 @@ impl<'l> Seat<'l> {
             }
             State::Done { record, .. } => record,
             State::Failed(error) => return Err(error),
-            State::Lost(error) => failed(request, format!("the connection is lost: {}", chain(&error))),
+            State::Lost(error) => {
+                let why = format!("the connection is lost: {}", chain(&error));
+                gone = Some(on(&self.line.target, error));
+                failed(request, why)
+            }
             _ => failed(request, "its trial did not end".to_owned()),
         };
         let (began, ended) = self.load.unzip();
@@ -155,7 +187,7 @@ impl<'l> Seat<'l> {
             ended,
             record,
         };
-        Ok((part, self.abandoned))
+        Ok((part, self.abandoned, gone))
     }
 }
 

@@ -83,7 +83,7 @@ fn tried(
     let mut lines =
         [line(dir, "c", prepare, load), line(dir, "b", READY, others), line(dir, "a", READY, others)];
     let mut silent = |_: Event| Ok(());
-    trial(&mut lines, &request(), cancel, &mut silent)
+    trial(&mut lines, &[], &request(), cancel, &mut silent).map(|made| made.record)
 }
 
 fn asked(dir: &Path, target: &str) -> Vec<Request> {
@@ -182,7 +182,10 @@ fn a_machine_that_was_lost_before_fails_the_next_trial_too() {
     let mut lines = [line(dir.path(), "a", LONG, LONG), gone.unwrap(), line(dir.path(), "c", READY, LONG)];
     let mut silent = |_: Event| Ok(());
     for _ in 0..2 {
-        let record = trial(&mut lines, &request(), &AtomicBool::new(false), &mut silent).unwrap().unwrap();
+        let made = trial(&mut lines, &[], &request(), &AtomicBool::new(false), &mut silent).unwrap();
+        let all = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(made.lost.unwrap().machines_of(&all), ["b"], "the others are there");
+        let record = made.record.unwrap();
         let Outcome::Failed(why) = &record.outcome else { panic!("{record:?}") };
         assert!(why.starts_with("machine b: the connection is lost"), "{why}");
     }
@@ -202,7 +205,7 @@ fn the_users_stop_is_no_failure() {
 #[test]
 fn a_machine_without_a_connection_is_named() {
     let mut silent = |_: Event| Ok(());
-    let error = trial(&mut [], &request(), &AtomicBool::new(false), &mut silent).unwrap_err();
+    let error = trial(&mut [], &[], &request(), &AtomicBool::new(false), &mut silent).unwrap_err();
     assert!(matches!(&error, RunError::NoNode(name) if name == "a"), "{error:?}");
 }
 

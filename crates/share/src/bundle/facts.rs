@@ -18,7 +18,7 @@ pub fn facts(plan: &Plan, volumes: &[VolumeFacts], environment: &Environment) ->
         plan.cells.iter().flat_map(|cell| cell.stack.all_volumes()).filter_map(|volume| match volume.kind {
             VolumeKind::Emulate { .. } => Some("emulated".to_owned()),
             VolumeKind::Guest { .. } => Some("disk of a lab guest".to_owned()),
-            VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
+            VolumeKind::Disk { .. } | VolumeKind::Created { .. } | VolumeKind::Directory { .. } => None,
         });
     let models =
         volumes.iter().filter_map(|volume| volume.identity.as_deref()).map(|text| model(text).to_owned());

@@ -206,3 +206,19 @@ fn a_lent_directory_needs_no_root_and_room_for_the_largest_data_set() {
     assert_eq!((forecast.needs_root, forecast.space_bytes), (false, 40 << 20));
     assert_eq!(forecast.needs_tools, [""; 0]);
 }
+
+#[test]
+fn the_disks_of_lab_guests_are_files_on_this_machine() {
+    let of = |format: &str, on: &str| {
+        of(&format!(
+            "targets: {{ here: local, vm: {{ guest: x, disks: {{ a: {{ size: 1g }}, b: {{ size: 2g, format: {format} }} }} }} }}\n\
+             volumes: {{ v: {{ disks: [a] }}, w: {{ target: here, emulate: {{ size: 1g }} }} }}\nstacks: {{ s: {{ on: {on} }} }}\n\
+             workloads: {{ r: {{ rw: randread, size: 1m }} }}\n"
+        ))
+    };
+    // All disks of a guest are made, and an image is made from a raw file.
+    assert_eq!(of("raw", "v").space_bytes, 3 << 30);
+    assert_eq!(of("qcow2", "v").space_bytes, 5 << 30);
+    assert!(of("raw", "v").bytes_written >= 3 << 30);
+    assert_eq!(of("raw", "w").space_bytes, 1 << 30, "a guest that no cell uses isn't started");
+}

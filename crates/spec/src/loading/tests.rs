@@ -72,7 +72,7 @@ fn what_cannot_be_is_refused_with_the_way_out() {
             "`share` of stack `nfs` is in one machine",
         ),
         (refused("directory: /mnt/share, target: a", "on: share", "on: [a, b]"), "are on a only"),
-        (refused(SHARE, "layers: [ { nfs: { on: share } } ]", "on: [a, b]"), "would build `nfs`"),
+        (refused(SHARE, EXPORT, "on: [a, b]"), "`again`, which exports stack `nfs`, is the same machine"),
     ] {
         assert!(error.contains(said), "{said}: {error}");
     }
@@ -85,4 +85,39 @@ fn what_cannot_be_is_refused_with_the_way_out() {
             crate::parse(&text, "demo.yaml", Path::new("/"), &Default::default()).unwrap_err().to_string();
         assert!(error.contains("`on`") && error.to_lowercase().contains(said), "{error}");
     }
+}
+
+const EXPORT: &str = "layers: [ { nfs: { on: share } } ]";
+
+#[test]
+fn the_machines_mount_what_another_one_exports() {
+    let plan = parsed("directory: /lent, target: c", EXPORT, "on: [b, a]").unwrap().plan;
+    let [cell] = plan.cells.as_slice() else { panic!("{:?}", plan.cells) };
+    assert_eq!(
+        (cell.target.as_str(), cell.loading(), cell.machines()),
+        ("c", vec!["b", "a"], vec!["c", "b", "a"])
+    );
+    assert!(cell.is_mounted_elsewhere() && cell.is_built_on("c") && !cell.is_built_on("a"));
+    let tools = |target| crate::tools_on(&plan, target);
+    assert!(tools("c").contains(&"exportfs".to_owned()) && !tools("c").contains(&"mount.nfs".to_owned()));
+    assert_eq!(
+        (tools("a"), tools("b")),
+        (vec!["mount", "mount.nfs", "umount"].into_iter().map(str::to_owned).collect(), tools("a"))
+    );
+    let lanes = crate::lanes(&plan, &crate::Kernels::default());
+    assert_eq!(lanes.targets, [["c", "b", "a"]], "no trial of theirs runs beside");
+    let local = parsed("directory: /lent, target: c", EXPORT, "bs: 4k").unwrap().plan;
+    assert!(!local.cells[0].is_mounted_elsewhere(), "without `on`, the server mounts it itself");
+}
+
+/// Each machine that has the volumes and isn't a client exports them: servers are compared with the same clients.
+#[test]
+fn every_server_that_is_no_client_makes_a_cell() {
+    let text = format!(
+        "experiment: demo\ntargets: {{ a: {{ ssh: a }}, b: {{ ssh: b }}, n1: {{ ssh: n1 }}, n2: {{ ssh: n2 }} }}\n\
+         volumes: {{ share: {{ directory: /lent }} }}\nstacks: {{ nfs: {{ {EXPORT} }} }}\n\
+         workloads: {{ read: {{ rw: randread, size: 8m, on: [a, b] }} }}\n"
+    );
+    let plan = crate::parse(&text, "demo.yaml", Path::new("/"), &Default::default()).unwrap().plan;
+    assert_eq!(plan.cells.iter().map(|cell| cell.target.as_str()).collect::<Vec<_>>(), ["n1", "n2"]);
 }

@@ -15,7 +15,7 @@ pub(crate) static NFS: Table = Table {
         key(
             "client",
             Shape::Text,
-            "Another target, which mounts it and generates the load (default: the same machine)",
+            "Another target, which mounts it and generates the load (default: the machines of the workload's `on`, else the same machine)",
         ),
     ],
     instead: &[
@@ -34,6 +34,7 @@ pub(crate) static NFS: Table = Table {
             "target",
             "the server is the target that has the stack's volumes; write `client` for one that mounts it elsewhere",
         ),
+        ("clients", "name them in the workload: `on: [a, b]`; each machine mounts the export"),
         ("host", "write `client: TARGET` for another machine that mounts it"),
         ("threads", "the server has as many threads as /etc/nfs.conf says"),
     ],

@@ -57,7 +57,7 @@ const AFTER: &[Key] = &[
     key(
         "on",
         Shape::Either(&[Shape::Text, Shape::ListOf(&Shape::Text)]),
-        "Targets that run it at the same time on a directory that they share, e.g. [a, b, c]",
+        "Targets that run it at the same time, e.g. [a, b, c], on a directory that they share or an `nfs` export that they mount",
     ),
     key("cache", Shape::Choice(CACHES), "What the page cache holds when the trial begins (default: cold)"),
 ];

@@ -15,15 +15,17 @@ use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The files of the set from whose values on requests bypass the cache, in the directory of the backing device.
 const READ_THRESHOLD: &str = "cache/congested_read_threshold_us";
 const WRITE_THRESHOLD: &str = "cache/congested_write_threshold_us";
-/// How long the kernel may take to make a device, or to close one, on a slow machine.
+/// How long the kernel may take to make a device on a slow machine, or to close one without a read or a write of it.
 const KERNEL_TAKES: Duration = Duration::from_secs(20);
+/// How often a device may come back after we stop it. udev registers it once for each of its events.
+const COMES_BACK: usize = 20;
 /// How long a write-back may make no progress.
 const STALLED: Duration = Duration::from_secs(60);
 /// The time between two checks of a write-back.
@@ -354,20 +356,41 @@ fn release(machine: &Machine<'_>, set: &str, spots: [Option<&Spot>; 2]) -> Resul
     let [backing, cache] = spots;
     let mut was_there = false;
     if let Some(dir) = backing.and_then(|backing| backing.dir(machine)) {
-        if let Some(node) = node(machine, &dir) {
-            idle(machine, &node)?;
-        }
-        order(machine, &dir.join("stop"))?;
-        gone(&dir)?;
+        let is_free = || node(machine, &dir).map_or(Ok(()), |node| idle(machine, &node));
+        stop(machine, &dir, "stop", is_free)?;
         was_there = true;
     }
     if let Some((cache, dir)) = cache.and_then(|cache| Some((cache, cache.dir(machine)?))) {
-        only_ours(&dir, set, cache, backing)?;
-        order(machine, &dir.join("set/stop"))?;
-        gone(&dir)?;
+        stop(machine, &dir, "set/stop", || only_ours(&dir, set, cache, backing))?;
         was_there = true;
     }
     Ok(was_there)
+}
+
+/// Stops what the kernel has registered, and waits until it is gone. `may` checks that it may be stopped.
+///
+/// The superblock is still there, so udev may register the device again before we look: then it is another one, and is stopped, too.
+fn stop(
+    machine: &Machine<'_>,
+    dir: &Path,
+    file: &str,
+    may: impl Fn() -> Result<(), ActError>,
+) -> Result<(), ActError> {
+    for _ in 0..COMES_BACK {
+        let Some(number) = inode(dir) else { return Ok(()) };
+        may()?;
+        order(machine, &dir.join(file))?;
+        closed(dir, number)?;
+    }
+    if inode(dir).is_none() {
+        return Ok(());
+    }
+    let (what, expected) = (dir.shown().to_string(), "gone".to_owned());
+    Err(ActError::Unverified {
+        what,
+        expected,
+        saw: format!("registered again after each of {COMES_BACK} stops"),
+    })
 }
 
 /// Checks that nobody uses a device: the kernel would take it away all the same.
@@ -432,12 +455,29 @@ fn order(machine: &Machine<'_>, file: &Path) -> Result<(), ActError> {
     }
 }
 
-/// Waits until the kernel has closed a device.
-fn gone(dir: &Path) -> Result<(), ActError> {
-    until_ok(KERNEL_TAKES, || if dir.exists() { Err(()) } else { Ok(()) }).map_err(|()| {
-        let (what, expected) = (dir.shown().to_string(), "gone".to_owned());
-        ActError::Unverified { what, expected, saw: "still there".to_owned() }
-    })
+/// Waits until the kernel has closed the device that has the directory with this inode. It takes as long as the device needs, while it
+/// reads or writes.
+fn closed(dir: &Path, number: u64) -> Result<(), ActError> {
+    let moves = || read(&dir.with_file_name("stat")).unwrap_or_default();
+    let (mut seen, mut since) = (moves(), Instant::now());
+    while inode(dir) == Some(number) {
+        let now = moves();
+        if now != seen {
+            (seen, since) = (now, Instant::now());
+        } else if since.elapsed() >= KERNEL_TAKES {
+            let (what, expected) = (dir.shown().to_string(), "gone".to_owned());
+            let saw = format!("still there, and nothing read or written for {} s", KERNEL_TAKES.as_secs());
+            return Err(ActError::Unverified { what, expected, saw });
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+/// The inode of a directory in sysfs, `None` if there is none. sysfs gives each directory a new one, so it tells a device from another
+/// that has its place.
+fn inode(dir: &Path) -> Option<u64> {
+    fs::metadata(dir).ok().map(|about| about.ino())
 }
 
 fn read(path: &Path) -> io::Result<String> {

@@ -1,6 +1,6 @@
 //! Exports what is below and mounts it on this machine; or only exports it, or mounts an export of another machine.
 
-use super::remounted::{NfsSource, Remounted};
+use super::remounted::{NfsClient, NfsSource, Remounted};
 use super::{Builder, Built, Stop, Under};
 use crate::act::Act;
 use crate::act::nfs_export::{self, ExportNfs, LOOPBACK};
@@ -17,6 +17,7 @@ use host::{Invocation, Tool};
 use record::nfs::{Nfs, NfsVersion};
 use record::printable::Shown as _;
 use record::stack::Stack;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -53,24 +54,28 @@ impl Builder<'_> {
             ));
         }
         self.needs("nfsd", "server")?;
-        if layer.client.is_none() {
-            self.needs("nfs", "client")?;
-        } else if self.client.is_none() {
+        let is_local = self.clients.is_empty();
+        if is_local && layer.client.is_some() {
             return Err(Stop::Unbuildable("nobody has said where its client is".to_owned()));
         }
+        if is_local {
+            self.needs("nfs", "client")?;
+        }
         self.serving()?;
-        let target = if layer.client.is_none() { Some(self.mount_point()?) } else { None };
+        let target = if is_local { Some(self.mount_point()?) } else { None };
         let fsid = self.new_uuid()?;
-        let any_port = self.client.is_some_and(|client| client.any_port);
         let mark = self.journal.mark();
-        let (options, in_force) = nfs::mount_options(layer).map_err(Stop::Unbuildable)?;
-        let mut acts = vec![Act::ExportNfs(ExportNfs {
-            path: directory.to_owned(),
-            options: nfs::export_options(layer, &fsid, is_mount, any_port),
-            fsid,
-            table: nfs_export::table(),
-            client: self.client.map_or(LOOPBACK.to_owned(), |client| client.address.to_string()),
-        })];
+        let (options, in_force) = nfs::mount_options(layer, !is_local).map_err(Stop::Unbuildable)?;
+        let export = |(client, any_port): (String, bool)| {
+            Act::ExportNfs(ExportNfs {
+                path: directory.to_owned(),
+                options: nfs::export_options(layer, &fsid, is_mount, any_port),
+                fsid: fsid.clone(),
+                table: nfs_export::table(),
+                client,
+            })
+        };
+        let mut acts: Vec<Act> = addresses(self.clients).into_iter().map(export).collect();
         acts.extend(target.clone().map(|target| {
             let (export, server) = (directory.to_owned(), LOOPBACK.to_owned());
             Act::MountNfs(MountNfs {
@@ -94,7 +99,7 @@ impl Builder<'_> {
         self.needs("nfs", "client")?;
         let target = self.mount_point()?;
         let mark = self.journal.mark();
-        let (options, in_force) = nfs::mount_options(layer).map_err(Stop::Unbuildable)?;
+        let (options, in_force) = nfs::mount_options(layer, true).map_err(Stop::Unbuildable)?;
         let (export, server) = (source.directory.clone(), source.server.to_string());
         let named = format!("{server}:{}", export.to_string_lossy());
         let port = source.port;
@@ -165,6 +170,19 @@ impl Builder<'_> {
     }
 }
 
+/// The addresses to export to, each once, and whether requests from there may come from unprivileged ports. Clients behind one
+/// address have one export.
+fn addresses(clients: &[NfsClient]) -> BTreeMap<String, bool> {
+    if clients.is_empty() {
+        return BTreeMap::from([(LOOPBACK.to_owned(), false)]);
+    }
+    let mut all: BTreeMap<String, bool> = BTreeMap::new();
+    for client in clients {
+        *all.entry(client.address.to_string()).or_default() |= client.any_port;
+    }
+    all
+}
+
 /// Whether the kernel has a file system; loads its module if there is one. The module stays loaded, as with every file system
 /// that mount loads.
 fn has(machine: &Machine<'_>, file_system: &str) -> bool {
@@ -184,4 +202,19 @@ fn names_exports() -> Option<PathBuf> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         text.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with('#'))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NfsClient, addresses};
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn each_address_is_exported_to_once() {
+        let at = |last, any_port| NfsClient { address: Ipv4Addr::new(10, 0, 2, last), any_port };
+        let of = |clients: &[NfsClient]| addresses(clients).into_iter().collect::<Vec<_>>();
+        assert_eq!(of(&[]), [("127.0.0.1".to_owned(), false)], "mounted by the same machine");
+        let several = of(&[at(9, false), at(2, false), at(2, true)]);
+        assert_eq!(several, [("10.0.2.2".to_owned(), true), ("10.0.2.9".to_owned(), false)]);
+    }
 }

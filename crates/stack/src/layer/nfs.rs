@@ -23,18 +23,19 @@ pub(crate) fn export_options(layer: &Nfs, fsid: &str, is_mount: bool, any_port: 
     options
 }
 
-/// Options of the mount, and those that must be in force afterwards; or why a user's option is refused.
-pub(crate) fn mount_options(layer: &Nfs) -> Result<(Vec<String>, Vec<String>), String> {
+/// Options of the mount, and those that must be in force afterwards; or why a user's option is refused. `remote`: another machine
+/// mounts it.
+pub(crate) fn mount_options(layer: &Nfs, remote: bool) -> Result<(Vec<String>, Vec<String>), String> {
     // Checked here again: the plan may come from a store that another user wrote.
     allowed::export(&layer.export).map_err(|refusal| refusal.to_string())?;
     allowed::mount(Mounted::Nfs, &layer.mount_options).map_err(|refusal| refusal.to_string())?;
     let mut options = Vec::new();
     let mut in_force = Vec::new();
     // Client and server could negotiate NFSv3, which needs more open ports between two machines.
-    let version = layer.version.or(layer.client.as_ref().map(|_| NfsVersion::V4));
+    let version = layer.version.or(remote.then_some(NfsVersion::V4));
     if let Some(version) = version {
         options.push(format!("vers={}", version.word()));
-        if version == NfsVersion::V3 && layer.client.is_some() {
+        if version == NfsVersion::V3 && remote {
             // Locks would need services at both ends, and connections from the server to the client.
             options.extend(["proto=tcp", "mountproto=tcp", "nolock"].map(str::to_owned));
         }
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_must_be_in_force() {
-        assert_eq!(mount_options(&layer(&[])).unwrap(), (vec![], vec![]));
+        assert_eq!(mount_options(&layer(&[]), false).unwrap(), (vec![], vec![]));
         let asked = Nfs {
             version: Some(NfsVersion::V4p1),
             rsize_bytes: Some(65536),
@@ -103,25 +104,26 @@ mod tests {
             mount_options: vec!["nconnect=2".to_owned()],
             ..layer(&[])
         };
-        let (options, in_force) = mount_options(&asked).unwrap();
+        let (options, in_force) = mount_options(&asked, false).unwrap();
         assert_eq!(options, ["vers=4.1", "rsize=65536", "wsize=4096", "nconnect=2"]);
         assert_eq!(in_force, options[..3]);
         let any_minor = Nfs { version: Some(NfsVersion::V4), ..layer(&[]) };
-        assert_eq!(mount_options(&any_minor).unwrap(), (vec!["vers=4".to_owned()], vec![]));
+        assert_eq!(mount_options(&any_minor, false).unwrap(), (vec!["vers=4".to_owned()], vec![]));
         let apart = Nfs { client: Some("other".to_owned()), ..layer(&[]) };
-        assert_eq!(mount_options(&apart).unwrap(), (vec!["vers=4".to_owned()], vec![]), "one port");
-        let (options, in_force) = mount_options(&Nfs { version: Some(NfsVersion::V3), ..apart }).unwrap();
+        assert_eq!(mount_options(&apart, true).unwrap(), (vec!["vers=4".to_owned()], vec![]), "one port");
+        let (options, in_force) =
+            mount_options(&Nfs { version: Some(NfsVersion::V3), ..apart }, true).unwrap();
         assert_eq!(options, ["vers=3", "proto=tcp", "mountproto=tcp", "nolock"]);
         assert_eq!(in_force, ["vers=3"]);
         let here = Nfs { version: Some(NfsVersion::V3), ..layer(&[]) };
-        assert_eq!(mount_options(&here).unwrap().0, ["vers=3"]);
+        assert_eq!(mount_options(&here, false).unwrap().0, ["vers=3"]);
     }
 
     #[test]
     fn a_plan_of_somebody_else_gets_no_more_than_a_file() {
-        assert!(mount_options(&layer(&["insecure"])).unwrap_err().contains("`insecure` is refused"));
+        assert!(mount_options(&layer(&["insecure"]), false).unwrap_err().contains("`insecure` is refused"));
         let bound = Nfs { mount_options: vec!["addr=192.0.2.1".to_owned()], ..layer(&[]) };
-        assert!(mount_options(&bound).unwrap_err().contains("addr=192.0.2.1"));
+        assert!(mount_options(&bound, false).unwrap_err().contains("addr=192.0.2.1"));
     }
 
     #[test]

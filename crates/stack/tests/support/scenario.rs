@@ -207,7 +207,7 @@ impl Scenario {
         if stack.client().is_some() {
             // Both ends use one journal: each does what it would do on its own machine.
             let to = NfsClient { address: Ipv4Addr::LOCALHOST, any_port: true };
-            let served = serve(&machine, &mut journal, &volumes, &stack, &to, &cancel)?;
+            let served = serve(&machine, &mut journal, &volumes, &stack, std::slice::from_ref(&to), &cancel)?;
             let directory = served.nfs.as_ref().and_then(|nfs| nfs.directory.clone()).ok_or("no export")?;
             let from =
                 NfsSource { server: Ipv4Addr::LOCALHOST, port: Some(2049), mount_port: None, directory };

@@ -58,9 +58,14 @@ impl Point {
         self.score
     }
 
-    /// Whether it may have a place on a line about this logarithm of a level.
-    pub(super) fn is_near(&self, x: f64) -> bool {
-        self.is_within(WIDEST, x)
+    /// The logarithm of the level that was tried, if that is near this one.
+    pub(super) fn tried_near(&self, x: f64) -> Option<f64> {
+        Some(self.asked.ln()).filter(|tried| (tried - x).abs() <= WIDEST)
+    }
+
+    /// The level that it reached, if the load fell behind.
+    pub(super) fn overload(&self) -> Option<f64> {
+        self.fell_behind.then_some(self.level)
     }
 
     fn is_within(&self, width: f64, x: f64) -> bool {

@@ -39,6 +39,13 @@ impl Known {
         self.kept().map(|point| point.level).max_by(f64::total_cmp)
     }
 
+    /// The level that the load reaches in an overload: the median of the trials that fell behind. `None`: none did.
+    pub(super) fn overload(&self) -> Option<f64> {
+        let mut reached: Vec<f64> = self.points.iter().filter_map(Point::overload).collect();
+        reached.sort_by(f64::total_cmp);
+        reached.get(reached.len() / 2).copied()
+    }
+
     /// Whether the trials at an end of the range settle that it breaks the limit, or keeps it: by a lead of [`LEAD`] trials, and without a
     /// trial elsewhere that says otherwise.
     pub(super) fn is_settled(&self, end: f64, breaks: bool) -> bool {

@@ -101,7 +101,8 @@ fn between(known: &Known, kept: f64, broken: f64) -> Option<f64> {
     let (below, above) = (scores(kept).max_by(f64::total_cmp)?, scores(broken).min_by(f64::total_cmp)?);
     let share = (-below / (above - below)).clamp(STEP.0, STEP.1);
     let level = (kept * (broken / kept).powf(share)).round();
-    Some(level.clamp(kept + 1.0, broken - 1.0))
+    // The lowest level that broke the limit needn't be whole: a load that fell behind reached it.
+    Some(level.min(broken - 1.0).max(kept + 1.0))
 }
 
 /// A level near the estimate, on the side with fewer trials.
@@ -112,13 +113,15 @@ fn near(known: &Known, terms: &SearchTerms) -> (f64, SearchStep) {
     }
     let centre = line.as_ref().map(|line| line.level.at).or_else(|| divide(&known.points));
     let Some(centre) = centre else { return (known.from, SearchStep::Lower) };
+    // A line through trials that kept the limit may reach it beyond what the load can reach.
+    let centre = known.overload().map_or(centre, |overload| centre.min(overload.ln()));
     let distance =
         line.map_or(WITHOUT_LINE, |line| (DISTANCE * line.deviation).clamp(DISTANCES.0, DISTANCES.1));
-    let close = || known.points.iter().filter(|point| point.is_near(centre));
-    let below = close().filter(|point| point.level.ln() < centre).count();
-    let above = close().count() - below;
+    // A trial that fell behind is one above, else the same level would be tried for ever.
+    let (below, above): (Vec<f64>, Vec<f64>) =
+        known.points.iter().filter_map(|point| point.tried_near(centre)).partition(|tried| *tried < centre);
     let whole = centre.exp();
-    let level = if below <= above {
+    let level = if below.len() <= above.len() {
         (centre - distance).exp().round().min(whole.floor())
     } else {
         (centre + distance).exp().round().max(whole.ceil())

@@ -16,7 +16,15 @@ pub(super) fn of_runs(run: &Plan, baseline: &Plan) -> Vec<Difference> {
     let mut found = changes(&then.trial_seconds, &now.trial_seconds, "measure.trial_seconds");
     found.extend(changes(&then.ramp_seconds, &now.ramp_seconds, "measure.ramp_seconds"));
     found.extend(changes(&then.trim, &now.trim, "measure.trim"));
-    found.into_iter().map(|change| change.difference(Severity::Caveat, None, means)).collect()
+    let mut found: Vec<Difference> =
+        found.into_iter().map(|change| change.difference(Severity::Caveat, None, means)).collect();
+    let names = |plan: &Plan| -> Vec<String> {
+        plan.shuffled.iter().flatten().map(|volume| volume.name.clone()).collect()
+    };
+    let means = "in one of the runs the stacks stand on other volumes in each round";
+    let shuffled = changes(&names(baseline), &names(run), "volumes.shuffle");
+    found.extend(shuffled.into_iter().map(|change| change.difference(Severity::Caveat, None, means)));
+    found
 }
 
 /// Differences between the workloads, stacks and volumes of two cells.

@@ -21,7 +21,7 @@ pub(super) fn iops(cell: &Cell) -> Option<f64> {
         VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. } => {
             limit(limits).map(crate::span::float)
         }
-        VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
+        VolumeKind::Disk { .. } | VolumeKind::Created { .. } | VolumeKind::Directory { .. } => None,
     };
     let rates: Option<Vec<f64>> = cell.stack.volumes.iter().map(|v| of(&v.kind)).collect();
     rates.filter(|r| !r.is_empty()).map(|r| r.iter().sum())

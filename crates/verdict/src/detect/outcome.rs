@@ -7,7 +7,7 @@ use record::finding::{Claim, Finding, Severity};
 use record::judged::Metric;
 use record::plan::{Cell, Measure, Plan};
 use record::trial::{Outcome, TrialRecord};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The name of the evidence with the number of failed trials that the guard refused.
 pub const REFUSED_TRIALS: &str = "refused_trials";
@@ -31,13 +31,42 @@ pub(crate) fn failed(cell: &Cell, failed: &[&TrialRecord], measured: usize) -> O
             (REFUSED_TRIALS, (refused > 0).then(|| f64::from(refused))),
         ]),
         text: format!(
-            "{} failed; the last one, in round {}: {reason}",
+            "{} failed; the last one{}, in round {}: {reason}",
             counted(u64::from(n), "trial"),
+            if last.cut_off { " was cut off" } else { "" },
             last.id.round + 1
         ),
         remedy: "Fix the cause, then `diskproof resume` runs the missing trials.".to_owned(),
     };
     Some(detected.in_rounds(cell, failed.iter().map(|trial| trial.id.round).collect()))
+}
+
+/// Trials that were cut off and made again.
+pub(crate) fn cut_off(cell: &Cell, made_again: &[&TrialRecord], measured: usize) -> Option<Finding> {
+    let last = made_again.last()?;
+    let Outcome::Failed(reason) = &last.outcome else { return None };
+    let n = number(made_again.len());
+    let text = match n {
+        1 => format!("1 trial was cut off in round {} and made again: {reason}", last.id.round + 1),
+        n => format!(
+            "{n} trials were cut off and made again; the last one, in round {}: {reason}",
+            last.id.round + 1
+        ),
+    };
+    let detected = Detected {
+        claim: Claim::TrialsCutOff,
+        severity: Severity::Note,
+        strength: 1.0,
+        evidence: evidence([
+            ("cut_off_trials", Some(f64::from(n))),
+            ("measured_trials", Some(f64::from(number(measured)))),
+        ]),
+        text,
+        remedy: "The figures come from the trials that were made in their place; nothing is to be done."
+            .to_owned(),
+    };
+    let rounds: BTreeSet<u32> = made_again.iter().map(|trial| trial.id.round).collect();
+    Some(detected.in_rounds(cell, rounds.into_iter().collect()))
 }
 
 /// A cell that the user skipped while the run went on.

@@ -6,7 +6,8 @@
 
 use super::figures::Figures;
 use super::held;
-use crate::figures::{percent, rate as number, with_unit};
+use crate::figures::{percent, rate, with_unit};
+use crate::span::number;
 use crate::usage::queue;
 use record::judged::{CellView, Limit, LimitKind, Metric};
 use record::plan::{Cell, Plan};
@@ -74,7 +75,7 @@ fn told(figures: &Figures<'_>, depth: f64, by: LimitKind, shown: bool) -> Limit 
     ]);
     let held = figures
         .queue
-        .map_or(String::new(), |q| format!("The devices held {} of {} I/Os", number(q), number(depth)));
+        .map_or(String::new(), |q| format!("The devices held {} of {} I/Os", rate(q), rate(depth)));
     let text = match by {
         LimitKind::Device => format!(
             "{held}, and no limit was met: they gave all they can. A measurement with a shallower queue would show it."
@@ -133,7 +134,7 @@ pub(crate) fn resolve(plan: &Plan, cells: &mut [CellView]) {
 /// The limit by comparison with other depths; `None` if they add nothing.
 fn compared(cell: &Cell, view: &CellView, plan: &Plan, cells: &[CellView]) -> Option<Limit> {
     let limit = view.limited_by.as_ref().filter(|l| is_open(l.by))?;
-    let depth = queue::depth(&cell.workload)?;
+    let depth = depth_of(cell)?;
     let iops = view.metrics.get("iops")?;
     let others: Vec<Other> = plan
         .cells
@@ -142,11 +143,17 @@ fn compared(cell: &Cell, view: &CellView, plan: &Plan, cells: &[CellView]) -> Op
         .filter(|(other, view)| !view.void && differs_in_depth_only(cell, other))
         .filter_map(|(other, view)| {
             let iops = view.metrics.get("iops").filter(|m| m.estimate > 0.0)?.clone();
-            Some(Other { depth: queue::depth(&other.workload)?, iops, by: view.limited_by.as_ref()?.by })
+            Some(Other { depth: depth_of(other)?, iops, by: view.limited_by.as_ref()?.by })
         })
         .collect();
     let (by, other) = verdict(depth, iops, &others)?;
     Some(with(limit, by, depth, iops.estimate, other))
+}
+
+/// The I/Os that all machines of a cell together may have in flight.
+fn depth_of(cell: &Cell) -> Option<f64> {
+    let machines = f64::from(number(cell.loading().len()));
+    queue::depth(&cell.workload).map(|depth| depth * machines)
 }
 
 fn is_open(by: LimitKind) -> bool {
@@ -162,7 +169,8 @@ fn differs_in_depth_only(a: &Cell, b: &Cell) -> bool {
         Some((workload.engine, workload.layout, workload.cache, options))
     };
     let same = || plain(&a.workload).is_some_and(|options| Some(options) == plain(&b.workload));
-    a.id != b.id && a.target == b.target && a.stack == b.stack && same()
+    let on_same = a.target == b.target && a.workload.on == b.workload.on;
+    a.id != b.id && on_same && a.stack == b.stack && same()
 }
 
 fn verdict<'a>(depth: f64, iops: &Metric, others: &'a [Other]) -> Option<(LimitKind, &'a Other)> {

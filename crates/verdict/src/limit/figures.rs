@@ -55,7 +55,7 @@ impl<'a> Figures<'a> {
             scene,
             facts,
             near: throttle::nearest(scene),
-            depth: queue::depth(&facts.cell.workload),
+            depth: queue::depth(&facts.cell.workload).map(|depth| depth * facts.machines()),
             little: queue::little(facts),
             queue: queue::device_queue(facts),
             busy: queue::device_busy(facts),

@@ -23,7 +23,7 @@ const COMPUTING: f64 = 0.5;
 pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     let facts = figures.facts;
     // With devices on another machine, I/Os may be on their way, where there is no counter.
-    facts.cell.stack.client().is_none().then_some(())?;
+    (!facts.cell.is_mounted_elsewhere()).then_some(())?;
     let depth = figures.depth.filter(|d| *d >= 2.0)?;
     let held = figures.queue.filter(|q| (HARDLY..=ONE).contains(q))?;
     let at_most = if depth < 4.0 { 1 } else { 2 };

@@ -172,5 +172,5 @@ fn is_alone(a: &Workload, b: &Workload) -> bool {
 
 /// A metric's values, by the rounds of their trials.
 fn by_round(view: &CellView, metric: &Metric) -> BTreeMap<u32, f64> {
-    view.rounds.iter().copied().zip(metric.values.iter().copied()).collect()
+    view.paired_by().iter().copied().zip(metric.values.iter().copied()).collect()
 }

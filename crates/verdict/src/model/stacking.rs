@@ -130,6 +130,7 @@ fn of_btrfs(data: BtrfsProfile, volumes: &[Volume], load: &Load) -> Option<Stack
 fn alike(volumes: &[Volume]) -> bool {
     let size = |v: &Volume| match v.kind {
         VolumeKind::Emulate { size_bytes, .. } | VolumeKind::Guest { size_bytes, .. } => Some(size_bytes),
+        VolumeKind::Created { size_bytes, .. } => size_bytes,
         VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => None,
     };
     let Some(first) = volumes.first() else { return false };

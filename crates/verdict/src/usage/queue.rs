@@ -16,7 +16,7 @@ pub(crate) fn is_one_by_one(workload: &Workload, options: &Options) -> bool {
         && (ONE_BY_ONE.contains(&engine) || (engine == "libaio" && !options.direct))
 }
 
-/// The I/Os that all jobs together may have in flight; `None` if the options of a job aren't known.
+/// The I/Os that all jobs of one machine together may have in flight; `None` if the options of a job aren't known.
 pub(crate) fn depth(workload: &Workload) -> Option<f64> {
     let of_job = |options: &&Options| {
         let each = if is_one_by_one(workload, options) { 1 } else { options.iodepth };
@@ -27,7 +27,7 @@ pub(crate) fn depth(workload: &Workload) -> Option<f64> {
 
 /// The same; `None` with the page cache in between, since its read-ahead and write-back fill the devices' queues.
 pub(crate) fn asked_queue(facts: &Facts<'_>) -> Option<f64> {
-    depth(&facts.cell.workload).filter(|_| facts.direct() == Some(true))
+    depth(&facts.cell.workload).filter(|_| facts.direct() == Some(true)).map(|depth| depth * facts.machines())
 }
 
 /// The I/Os in flight by Little's law: their rate times the mean latency.

@@ -8,14 +8,15 @@ use record::workload::{Options, RateProcess};
 /// From this share on, a requested rate is reached; the rest is the error of the window's ends.
 const RATE_MET: f64 = 0.98;
 
-/// The measured and the requested rate of all jobs together, in I/Os or bytes per second; `None` if no rate was requested. fio
+/// The measured and the requested rate of all jobs on all machines together, in I/Os or bytes per second; `None` if no rate was requested. fio
 /// limits each direction to the rate; a search of a mix limits both together.
 pub(crate) fn rates(facts: &Facts<'_>) -> Option<(f64, f64, &'static str)> {
     let jobs = facts.all_options();
     // A job without a rate runs as fast as it can.
     let of_all = |rate: fn(&Options) -> Option<u64>| {
         let each = jobs.iter().map(|o| Some(float(rate(o)?) * f64::from(o.numjobs) * directions(o)));
-        each.sum::<Option<f64>>().filter(|asked| *asked > 0.0)
+        let asked = each.sum::<Option<f64>>().filter(|asked| *asked > 0.0);
+        asked.map(|asked| asked * facts.machines())
     };
     let by_bytes = || {
         let made: f64 = totals(facts).map(|t| t.bytes_per_second).sum();

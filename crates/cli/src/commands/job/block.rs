@@ -205,6 +205,7 @@ impl Deliverer<'_> {
         let name = cell.map(|cell| format!("{} {}", cell.stack.name, cell.workload.name)).unwrap_or_default();
         let outcome = match &record.outcome {
             Outcome::Measured => "measured".to_owned(),
+            Outcome::Failed(reason) if record.cut_off => format!("cut off: {reason}"),
             Outcome::Failed(reason) => format!("failed: {reason}"),
         };
         let is_new = self.delivery.send(&Line::Trial { record })?;

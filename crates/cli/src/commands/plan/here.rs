@@ -7,10 +7,11 @@ use device::{ClaimBook, DiskReport, Place, Roots};
 use host::{CommandFailure, Invocation, LocalRunner, Runner, Tool};
 use record::plan::{Cell, Plan};
 use record::printable::{Shown as _, one_line};
-use record::target::TargetKind;
-use record::volume::{Limits, VolumeKind};
+use record::target::{LabDisk, TargetKind};
+use record::volume::{Limits, Volume, VolumeKind};
 use record::workload::{Ask, EngineKind};
-use run::controller::targets_of;
+use run::controller::{targets_of, volumes_of};
+use spec::GuestFiles;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
@@ -55,23 +56,31 @@ pub(super) fn look(plan: &Plan, settings: &Settings, ask: bool) -> Here {
                 there.insert(name.to_owned(), there::missing(plan, name, destination, settings));
             }
             Some(TargetKind::Ssh { .. }) => unasked.push(name.to_owned()),
-            Some(TargetKind::Guest { .. }) => {}
+            // A run makes these.
+            Some(TargetKind::Guest { .. } | TargetKind::Created { .. }) => {}
         }
     }
-    Here { looked: !here.is_empty(), missing: missing(plan, &here, &settings.state.value), there, unasked }
+    let (looked, state) = (!here.is_empty(), &settings.state.value);
+    let is_made = |lab: &str, disk: &LabDisk| {
+        lab::Lab::open(state, lab).is_ok_and(|lab| lab.disk_file(&disk.name).exists())
+    };
+    let missing = missing(plan, &here, spec::guest_files(plan, is_made), state);
+    Here { looked, missing, there, unasked }
 }
 
 /// Looks on this machine for programs, file systems and drivers of the kernel, disks with their claims, directories, space and
-/// privileges that the cells of these targets need. Returns what is missing, one noun each.
-pub(crate) fn missing(plan: &Plan, here: &[&str], state: &Path) -> Vec<String> {
+/// privileges that the cells of these targets need, and for space for the disks of lab guests that it starts. Returns what is missing, one noun
+/// each.
+pub(crate) fn missing(plan: &Plan, here: &[&str], guests: GuestFiles, state: &Path) -> Vec<String> {
     let cells: Vec<&Cell> = plan.cells.iter().filter(|cell| here.contains(&cell.target.as_str())).collect();
     let mut missing = Vec::new();
     missing.extend(here.iter().flat_map(|target| programs(plan, target)));
     missing.extend(job_files(&cells, plan.measure.trial_seconds));
     missing.extend(of_kernel(&cells, &Kernel::look(Path::new("/"))));
-    let disks = disks(&cells, state);
-    missing.extend(volumes(&cells, &disks));
-    missing.extend(space::missing(plan, here, &cells, &disks, state));
+    let all: Vec<Volume> = here.iter().flat_map(|target| volumes_of(plan, target)).collect();
+    let disks = disks(&all, state);
+    missing.extend(volumes(&all, &disks));
+    missing.extend(space::missing(plan, here, &cells, &disks, (guests, state)));
     missing.extend(root(plan).filter(|_| !cells.is_empty()));
     let mut seen = BTreeSet::new();
     missing.retain(|one| seen.insert(one.clone()));
@@ -116,19 +125,18 @@ fn of_kernel(cells: &[&Cell], kernel: &Kernel) -> Vec<String> {
     needed.filter(|name| kernel.lacks(name)).map(|name| format!("{name} in the kernel")).collect()
 }
 
-/// The disks of this machine; none if the cells need none.
-fn disks(cells: &[&Cell], state: &Path) -> Vec<DiskReport> {
-    let mut all = cells.iter().flat_map(|cell| cell.stack.all_volumes());
-    if !all.any(|volume| matches!(volume.kind, VolumeKind::Disk { .. })) {
+/// The disks of this machine; none if none of the volumes is one.
+fn disks(all: &[Volume], state: &Path) -> Vec<DiskReport> {
+    if !all.iter().any(|volume| matches!(volume.kind, VolumeKind::Disk { .. })) {
         return Vec::new();
     }
     device::inventory(&Roots::default(), &LocalRunner, ClaimBook::open(state).ok().as_ref())
 }
 
-fn volumes(cells: &[&Cell], known: &[DiskReport]) -> Vec<String> {
+fn volumes(all: &[Volume], known: &[DiskReport]) -> Vec<String> {
     let kernel = Kernel::look(Path::new("/"));
     let mut missing = Vec::new();
-    for volume in cells.iter().flat_map(|cell| cell.stack.all_volumes()) {
+    for volume in all {
         match &volume.kind {
             VolumeKind::Disk { id } => {
                 missing.extend(of_disk(id, known.iter().find(|disk| disk.ids.contains(id))))

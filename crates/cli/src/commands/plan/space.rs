@@ -6,18 +6,19 @@ use record::printable::Shown as _;
 use record::quantity::Bytes;
 use record::volume::VolumeKind;
 use run::controller::{space_of, volumes_of};
+use spec::GuestFiles;
 use stack::RESERVE_BYTES;
 use std::path::Path;
 
-/// Room that is missing in the state directory for backing files, in existing directories and on disks for the data, one noun each.
+/// Room that is missing in the state directory for backing files and the disks of these lab guests, in existing directories and on disks for the data, one noun each.
 pub(super) fn missing(
     plan: &Plan,
     targets: &[&str],
     cells: &[&Cell],
     disks: &[DiskReport],
-    state: &Path,
+    (guests, state): (GuestFiles, &Path),
 ) -> Vec<String> {
-    let mut missing: Vec<String> = backing_files(plan, targets, state).into_iter().collect();
+    let mut missing: Vec<String> = backing_files(plan, targets, guests, state).into_iter().collect();
     for target in targets {
         let needed = space_of(plan, target);
         for volume in volumes_of(plan, target) {
@@ -31,13 +32,13 @@ pub(super) fn missing(
 }
 
 /// The state directory may not exist yet: the space is that of the nearest directory above it.
-fn backing_files(plan: &Plan, targets: &[&str], state: &Path) -> Option<String> {
+fn backing_files(plan: &Plan, targets: &[&str], guests: GuestFiles, state: &Path) -> Option<String> {
     let volumes = targets.iter().flat_map(|target| volumes_of(plan, target));
     let sizes = volumes.filter_map(|volume| match volume.kind {
         VolumeKind::Emulate { size_bytes, .. } => Some(size_bytes),
         _ => None,
     });
-    let needed = sizes.fold(0_u64, u64::saturating_add);
+    let needed = sizes.chain([guests.bytes, guests.spare]).fold(0_u64, u64::saturating_add);
     let there = state.ancestors().find(|path| path.is_dir()).filter(|_| needed > 0)?;
     lacks(state, needed, device::free_bytes(there).ok()?)
 }
@@ -78,6 +79,7 @@ mod tests {
     use super::missing;
     use device::{DiskReport, Strength};
     use record::plan::Plan;
+    use spec::GuestFiles;
     use std::collections::BTreeMap;
     use std::path::Path;
 
@@ -108,13 +110,36 @@ mod tests {
     }
 
     #[test]
+    fn the_disks_of_guests_are_files_here() {
+        let said = |size: &str, format: &str| {
+            let text = format!(
+                "experiment: demo\ntargets: {{ vm: {{ guest: x, disks: {{ d: {{ size: {size}, format: {format} }} }} }} }}\n\
+                 volumes: {{ v: {{ disks: [d] }} }}\nstacks: {{ s: {{ on: v }} }}\n\
+                 workloads: {{ r: {{ rw: randread, size: 1m }} }}\n"
+            );
+            let loaded = spec::parse(&text, "demo.yaml", Path::new("/"), &BTreeMap::new());
+            let plan = loaded.unwrap_or_else(|error| panic!("{error}")).plan;
+            missing(&plan, &[], &[], &[], (spec::guest_files(&plan, |_, _| false), Path::new("/nowhere")))
+        };
+        assert!(said("16m", "raw").is_empty());
+        let large = said("300t", "raw");
+        assert!(
+            large.len() == 1 && large[0].starts_with("space: 300 TiB in /nowhere, and 256 MiB for"),
+            "{large:?}"
+        );
+        // An image is made from a raw file.
+        let twice = said("300t", "qcow2");
+        assert!(twice[0].starts_with("space: 600 TiB in /nowhere"), "{twice:?}");
+    }
+
+    #[test]
     fn room_is_looked_for_where_the_data_go() {
         let (dir, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let here = dir.path().to_string_lossy().into_owned();
         let state_is_not_made = state.path().join("not/made/yet");
         let said = |plan: &Plan, disks: &[DiskReport]| {
             let cells: Vec<_> = plan.cells.iter().collect();
-            missing(plan, &["local"], &cells, disks, &state_is_not_made)
+            missing(plan, &["local"], &cells, disks, (GuestFiles::default(), &state_is_not_made))
         };
         let directory = format!("{{ directory: {here} }}");
         assert!(said(&plan(&directory, "1m"), &[]).is_empty());

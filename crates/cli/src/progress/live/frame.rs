@@ -7,6 +7,7 @@ use super::state::{Kind, Load, Message, State};
 use crate::progress::fit::cut;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
+use record::event::MachinesHeard;
 use record::finding::Severity;
 use record::quantity::{Bytes, Seconds};
 use report::{percent, single};
@@ -134,10 +135,18 @@ fn before(state: &State) -> String {
 
 /// What the devices below the loads of several machines do now.
 fn of_machines(loads: &[Load]) -> String {
-    let sum = |of: fn(&Load) -> f64| loads.iter().map(of).sum::<f64>();
-    let (iops, rate) =
-        (single(sum(|load| load.iops), "1/s"), single(sum(|load| load.bytes_per_second), "B/s"));
-    format!("  at the devices of {} machines now: {iops}, {rate}", loads.len())
+    let sum = |of: fn(&Load) -> Option<f64>| loads.iter().map(of).sum::<Option<f64>>();
+    let (iops, rate) = (sum(|load| load.iops), sum(|load| load.bytes_per_second));
+    let machines: u32 = loads.iter().map(|load| load.machines.map_or(1, |machines| machines.of)).sum();
+    format!("  at the devices of {machines} machines now: {}", rates(iops, rate))
+}
+
+/// Rates of devices; unknown where none is known below a load.
+fn rates(iops: Option<f64>, bytes_per_second: Option<f64>) -> String {
+    match iops.zip(bytes_per_second) {
+        Some((iops, bytes)) => format!("{}, {}", single(iops, "1/s"), single(bytes, "B/s")),
+        None => "unknown".to_owned(),
+    }
 }
 
 /// What the load itself does now. What its engine doesn't tell is unknown.
@@ -147,14 +156,19 @@ fn own_load(load: &Load, width: usize) -> String {
     let title = if width < NARROW { "  " } else { "  the load now: " };
     let p99 = load.own_p99_ms.map_or_else(unknown, |ms| single(ms * 1e3, "us"));
     let share = load.device_share.map_or_else(unknown, percent);
-    fitting(&[format!("{title}{iops}"), format!("p99 {p99}"), format!("device {share}")], ", ", width)
+    let mut parts = vec![format!("{title}{iops}")];
+    match load.machines {
+        // Percentiles and shares of several machines have no sum.
+        Some(MachinesHeard { heard, of }) => parts.push(format!("{heard} of {of} machines heard")),
+        None => parts.extend([format!("p99 {p99}"), format!("device {share}")]),
+    }
+    fitting(&parts, ", ", width)
 }
 
 /// What the devices directly below the load do now.
 fn at_devices(load: &Load) -> String {
     let wait = load.wait_ms.map(|ms| format!(", {} per I/O", single(ms * 1e3, "us"))).unwrap_or_default();
-    let (iops, rate) = (single(load.iops, "1/s"), single(load.bytes_per_second, "B/s"));
-    format!("  at the devices now: {iops}, {rate}{wait}")
+    format!("  at the devices now: {}{wait}", rates(load.iops, load.bytes_per_second))
 }
 
 fn times(state: &State, now: Instant) -> Vec<String> {

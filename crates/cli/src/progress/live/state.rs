@@ -5,7 +5,7 @@ use super::findings;
 use super::keys::Key;
 use crate::progress::tracker::Tracker;
 use record::environment::Environment;
-use record::event::Event;
+use record::event::{Event, MachinesHeard};
 use record::finding::Severity;
 use record::id::{CellId, RunId};
 use record::plan::Plan;
@@ -79,17 +79,20 @@ pub(super) enum Kind {
     News,
 }
 
-/// The load that runs now, by the devices under it.
+/// The load that runs now.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Load {
-    pub(super) iops: f64,
-    pub(super) bytes_per_second: f64,
+    /// By the devices under it, if any is known.
+    pub(super) iops: Option<f64>,
+    pub(super) bytes_per_second: Option<f64>,
     pub(super) wait_ms: Option<f64>,
     /// Of the load itself, as far as its engine tells: I/Os per second, the 99th percentile of their latencies, and the share of its bytes
     /// that the devices moved.
     pub(super) own_iops: Option<f64>,
     pub(super) own_p99_ms: Option<f64>,
     pub(super) device_share: Option<f64>,
+    /// Whose rates these are the sums of; `None`: it is one machine.
+    pub(super) machines: Option<MachinesHeard>,
 }
 
 /// What is spent of the budgets.
@@ -171,6 +174,7 @@ impl State {
                 load_iops,
                 load_p99_ms,
                 device_share,
+                machines,
             } => {
                 if let Some(running) = self.running_mut(cell) {
                     running.load = Some(Load {
@@ -180,6 +184,7 @@ impl State {
                         own_iops: *load_iops,
                         own_p99_ms: *load_p99_ms,
                         device_share: *device_share,
+                        machines: *machines,
                     });
                 }
             }

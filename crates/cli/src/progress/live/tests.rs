@@ -10,7 +10,7 @@ use ratatui_core::backend::TestBackend;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Terminal;
-use record::event::{Event, Stopped};
+use record::event::{Event, MachinesHeard, Stopped};
 use record::id::CellId;
 use record::plan::Plan;
 use std::io::{Read as _, Seek as _};
@@ -92,13 +92,41 @@ fn a_recorded_run_is_shown_in_every_size() {
 fn sampled(cell: &CellId, own: Option<f64>, p99_ms: Option<f64>, share: Option<f64>) -> Event {
     Event::LoadSampled {
         cell: cell.clone(),
-        iops: 12_345.0,
-        bytes_per_second: 50.6e6,
+        iops: Some(12_345.0),
+        bytes_per_second: Some(50.6e6),
         wait_ms: Some(0.31),
         load_iops: own,
         load_p99_ms: p99_ms,
         device_share: share,
+        machines: None,
     }
+}
+
+#[test]
+fn the_load_of_several_machines_is_their_sum() {
+    let plan = plan();
+    let (mut state, now) = replayed(&plan, |event| is_step(event, "measure"));
+    let cell = plan.cells[state.current.unwrap()].id.clone();
+    let Event::LoadSampled { wait_ms, .. } = sampled(&cell, None, None, None) else { panic!("a load") };
+    let mut lines = |iops: Option<f64>, own: Option<f64>, size| {
+        let event = Event::LoadSampled {
+            cell: cell.clone(),
+            iops,
+            bytes_per_second: iops.map(|iops| 4096.0 * iops),
+            wait_ms: iops.and(wait_ms),
+            load_iops: own,
+            load_p99_ms: None,
+            device_share: None,
+            machines: Some(MachinesHeard { heard: 2, of: 3 }),
+        };
+        state.take(&event, now);
+        let text = frame(&mut state, now, size);
+        text.lines().skip(2).take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let wide = lines(None, Some(3000.0), (80, 24));
+    assert_eq!(wide, ["  the load now: 3,000 IOPS, 2 of 3 machines heard", "  at the devices now: unknown"]);
+    let narrow = lines(Some(500.0), Some(3000.0), (40, 12));
+    assert_eq!(narrow[0], "  3,000 IOPS, 2 of 3 machines heard");
 }
 
 #[test]

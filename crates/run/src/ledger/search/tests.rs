@@ -41,6 +41,8 @@ struct Queues<'a> {
     patience: usize,
     wishes: Wishes,
     under_way: Option<Box<TrialRecord>>,
+    /// Whether the p99 is low at every load below the capacity.
+    abrupt: bool,
 }
 
 impl Hands for Queues<'_> {
@@ -59,7 +61,8 @@ impl Hands for Queues<'_> {
         let rate = asked.map_or(capacity, |rate| (rate as f64).min(capacity));
         let load = asked.map_or(1.0, |rate| rate as f64 / capacity);
         // 1 ms of an idle device; the p99 of a queue grows with 1 / (1 - load).
-        let p99_us = if load < 0.995 { 1000.0 / (1.0 - load) } else { 1e6 * SECONDS };
+        let queues = if self.abrupt { 1.0 + load } else { 1.0 / (1.0 - load) };
+        let p99_us = if load < 0.995 { 1000.0 * queues } else { 1e6 * SECONDS };
         let ios = (rate * SECONDS) as u64;
         let totals = Totals {
             ios,
@@ -110,20 +113,18 @@ fn plan(cells: Vec<Cell>, rounds: u32) -> Plan {
     Plan { seed: 7, ..Plan::new("e".to_owned(), cells, Measure::new(SECONDS, 0.0, rounds)) }
 }
 
+fn queues<'a>(capacity: &'a BTreeMap<&'a str, f64>, patience: usize) -> Queues<'a> {
+    let (records, levels, wishes) = (Vec::new(), Vec::new(), Wishes::default());
+    Queues { capacity, records, levels, patience, wishes, under_way: None, abrupt: false }
+}
+
 fn run<'a>(
     plan: &Plan,
     capacity: &'a BTreeMap<&'a str, f64>,
     earlier: &Earlier,
     patience: usize,
 ) -> (Stopped, Queues<'a>) {
-    let mut queues = Queues {
-        capacity,
-        records: Vec::new(),
-        levels: Vec::new(),
-        patience,
-        wishes: Wishes::default(),
-        under_way: None,
-    };
+    let mut queues = queues(capacity, patience);
     let stopped = conduct(plan, earlier, &mut queues).unwrap().stopped;
     (stopped, queues)
 }
@@ -146,6 +147,18 @@ fn searches_interleave_and_each_ends_by_itself() {
     }
     let first: Vec<u32> = queues.levels.iter().take(6).map(|l| l.1).collect();
     assert_eq!(first, [0, 0, 0, 1, 1, 1], "one step of each in a round");
+}
+
+/// The line through trials that keep the limit reaches it at a level where the load always falls behind. The search leaves such a level.
+#[test]
+fn a_level_at_which_the_load_falls_behind_is_left() {
+    let capacity = BTreeMap::from([("slow", 200.0)]);
+    let mut queues = Queues { abrupt: true, ..queues(&capacity, usize::MAX) };
+    let plan = plan(vec![cell("slow", Some(10_000.0))], 40);
+    let stopped = conduct(&plan, &Earlier::default(), &mut queues).unwrap().stopped;
+    let levels: Vec<u64> = queues.levels.iter().filter_map(|level| level.2).collect();
+    assert!(matches!(stopped, Stopped::Enough { rounds: 8..=30 }), "{stopped:?}: {levels:?}");
+    assert!(levels.windows(4).all(|four| four.iter().any(|level| *level != four[0])), "{levels:?}");
 }
 
 #[test]

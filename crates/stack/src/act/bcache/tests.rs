@@ -1,4 +1,4 @@
-use super::{FormatBcache, Spot, StartBcache, Superblock, flush, readable, release};
+use super::{COMES_BACK, FormatBcache, Spot, StartBcache, Superblock, flush, readable, release};
 use crate::act::device_ref::{DeviceRef, Title};
 use crate::act::{Act, Doing, Undoing, Undone};
 use crate::error::ActError;
@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 const SET: &str = "11111111-2222-3333-4444-555555555555";
@@ -39,6 +39,8 @@ struct Play {
     lacks_module: bool,
     /// The mode that the kernel takes, whatever it is told.
     takes: &'static str,
+    /// How often udev registers the cache again once it is stopped.
+    comes_back: AtomicUsize,
 }
 
 impl Play {
@@ -58,7 +60,13 @@ impl Play {
             fs::write(dir.path().join("dev").join(name), vec![0; 8192]).unwrap();
         }
         fs::write(dir.path().join("sys/fs/bcache/register_quiet"), "").unwrap();
-        Self { dir, ran: Mutex::new(Vec::new()), lacks_module: false, takes: "writeback" }
+        Self {
+            dir,
+            ran: Mutex::new(Vec::new()),
+            lacks_module: false,
+            takes: "writeback",
+            comes_back: AtomicUsize::new(0),
+        }
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -119,6 +127,23 @@ impl Play {
         symlink(&dir, set.join("bdev0")).unwrap();
     }
 
+    /// The kernel closes a cache and its set. While udev registers it again, its directory is never seen gone.
+    fn closes(&self, cache: &Path, set: &Path) {
+        if self.comes_back.load(Ordering::Relaxed) == 0 {
+            fs::remove_dir_all(set).unwrap();
+            fs::remove_dir_all(cache).unwrap();
+            return;
+        }
+        self.comes_back.fetch_sub(1, Ordering::Relaxed);
+        let fresh = self.at("fresh");
+        fs::create_dir(&fresh).unwrap();
+        symlink(set, fresh.join("set")).unwrap();
+        fs::write(set.join("stop"), "").unwrap();
+        let exchange = rustix::fs::RenameFlags::EXCHANGE;
+        rustix::fs::renameat_with(rustix::fs::CWD, &fresh, rustix::fs::CWD, cache, exchange).unwrap();
+        fs::remove_dir_all(&fresh).unwrap();
+    }
+
     /// The kernel: does what is written to its files, until the test is done.
     fn obeys(&self, done: &AtomicBool) {
         let [backing, cache] =
@@ -144,8 +169,7 @@ impl Play {
                 fs::remove_file(self.at("dev/bcache3")).unwrap();
             }
             if says(&set.join("stop")) == "1" {
-                fs::remove_dir_all(&set).unwrap();
-                fs::remove_dir_all(&cache).unwrap();
+                self.closes(&cache, &set);
             }
             std::thread::sleep(Duration::from_micros(200));
         }
@@ -263,6 +287,30 @@ fn it_is_registered_set_flushed_and_stopped() {
             assert!(!dir.exists() && !play.at("sys/fs/bcache").join(SET).exists());
         }
     });
+}
+
+/// The time in which the device is gone is too short to be seen.
+#[test]
+fn a_cache_that_udev_registers_again_is_stopped_again() {
+    for (comes_back, ends) in [(1, true), (3, true), (COMES_BACK, false)] {
+        let play = Play { comes_back: AtomicUsize::new(comes_back), ..Play::new() };
+        let start = format(&play);
+        beside_the_kernel(&play, |machine| {
+            perform(machine, &Act::StartBcache(start)).unwrap();
+            let spots = play.spots();
+            let released = release(machine, SET, [Some(&spots[0]), Some(&spots[1])]);
+            assert_eq!(play.comes_back.load(Ordering::Relaxed), 0);
+            match released {
+                Ok(was_there) => assert!(was_there && ends && !play.at("sys/fs/bcache").join(SET).exists()),
+                Err(error) => {
+                    assert!(
+                        !ends && error.to_string().contains("registered again after each of 20 stops"),
+                        "{error}"
+                    );
+                }
+            }
+        });
+    }
 }
 
 #[test]

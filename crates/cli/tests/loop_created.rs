@@ -1,0 +1,229 @@
+//! Runs on machines that a driver creates. The driver is the example in Python; its machines are an sshd on this one.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use testkit::Sshd;
+
+const EXAMPLE: &str = include_str!("../../../examples/drivers/diskproof-driver-folder");
+
+/// What a price turns the example's offers into: 3.60 EUR per started hour and machine.
+const PRICED: (&str, &str) = (
+    "[{\"volumes\": [{} for _ in m[\"volumes\"]]}",
+    "[{\"price\": {\"per_hour\": 3.6, \"currency\": \"EUR\", \"unit_seconds\": 3600, \"least_seconds\": 60}, \"volumes\": [{} for _ in m[\"volumes\"]]}",
+);
+
+/// The folders of the controller and of the created machines, and the sshd that all of them are.
+struct Site {
+    dir: PathBuf,
+    _sshd: Sshd,
+    _alone: testkit::Exclusive,
+}
+
+impl Site {
+    /// Without root, prints a message and returns `None`.
+    fn new(name: &str, changes: &[(&str, &str)]) -> Option<Self> {
+        if !testkit::is_root() {
+            eprintln!("SKIPPED {name}: needs root");
+            return None;
+        }
+        let alone = testkit::exclusive();
+        let dir = testkit::fresh_dir(&format!("created-{name}"));
+        testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
+        let at = dir.to_string_lossy().into_owned();
+        let sshd = Sshd::start(&dir, &format!("SetEnv DISKPROOF_STATE={at}/far XDG_CACHE_HOME={at}/cache"));
+        let host_key = fs::read_to_string(dir.join("host.pub")).unwrap();
+        let reached = format!(
+            "\"address\": \"127.0.0.1\", \"port\": {}, \"host_keys\": [\"{}\"]",
+            sshd.port(),
+            host_key.trim()
+        );
+        let key = format!(
+            "open('{at}/user.pub', 'a').write(request['ssh_public_key'] + '\\n')\n    answer, task = {{\"machines\": [create"
+        );
+        let own = [
+            ("\"address\": \"192.0.2.1\"", reached.as_str()),
+            ("answer, task = {\"machines\": [create", key.as_str()),
+        ];
+        let mut text = EXAMPLE.to_owned();
+        for (from, to) in own.iter().chain(changes) {
+            assert!(text.contains(from), "the example has no `{from}` any more");
+            text = text.replace(from, to);
+        }
+        fs::create_dir_all(dir.join("bin")).unwrap();
+        let driver = dir.join("bin/diskproof-driver-folder");
+        fs::write(&driver, text).unwrap();
+        fs::set_permissions(&driver, Permissions::from_mode(0o755)).unwrap();
+        for folder in ["data/a", "data/b"] {
+            fs::create_dir_all(dir.join(folder)).unwrap();
+        }
+        Some(Self { dir, _sshd: sshd, _alone: alone })
+    }
+
+    /// Writes an experiment with two machines of this driver.
+    fn experiment(&self, more: &str) {
+        let at = self.dir.to_string_lossy();
+        let text = format!(
+            "experiment: demo\ntargets:\n  big: {{ driver: folder, root: {at}/root, model: m1 }}\n  small: {{ driver: folder, root: {at}/root, model: m2 }}\n\
+             volumes: {{ a: {{ directory: {at}/data/a, target: big }}, b: {{ directory: {at}/data/b, target: small }} }}\n\
+             stacks: {{ a: {{ on: a }}, b: {{ on: b }} }}\nworkloads: {{ r: {{ rw: read, size: 1m }} }}\nmeasure: {{ trial: 300ms, ramp: 0s, rounds: 1 }}\n{more}"
+        );
+        fs::write(self.dir.join("e.yaml"), text).unwrap();
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = testkit::program(self.dir.join("diskproof"), &self.dir, args);
+        command
+            .env("DISKPROOF_STATE", self.dir.join("here"))
+            .env("PATH", format!("{}/bin:/usr/sbin:/usr/bin:/sbin:/bin", self.dir.display()));
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> (i32, String, String) {
+        let output = self.command(args).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    }
+
+    /// The names of what the driver has.
+    fn exists(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.dir.join("root")) else { return Vec::new() };
+        let names = entries.flatten().map(|entry| {
+            let note = fs::read_to_string(entry.path().join("note.json")).unwrap_or_default();
+            let note: Value = serde_json::from_str(&note).unwrap_or_default();
+            format!("{} of {}", note["name"], note["claim"]["run"])
+        });
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    fn journal(&self) -> usize {
+        fs::read_dir(self.dir.join("here/created")).map_or(0, Iterator::count)
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if !testkit::keep_wreck() {
+            let _ = fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+#[test]
+fn loop_a_run_creates_its_machines_and_destroys_them() {
+    let Some(site) = Site::new("run", &[PRICED]) else { return };
+    site.experiment("");
+    let (code, out, err) = site.run(&["run", "e.yaml", "--quiet"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(err.contains("creating big, small") && err.contains("destroying"), "{err}");
+    assert_eq!((site.exists(), site.journal()), (vec![], 0));
+    let (_, out, _) = site.run(&["export", "latest", "--json"]);
+    let run: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(run["cells"].as_array().unwrap().len(), 2, "{out}");
+    // The price came from the driver.
+    assert!(out.contains("3.6"), "{out}");
+    // A budget below one started hour of two machines is refused before anything is created.
+    site.experiment("currency: EUR\n");
+    let text = fs::read_to_string(site.dir.join("e.yaml")).unwrap();
+    fs::write(site.dir.join("e.yaml"), text.replace("rounds: 1 }", "rounds: 1, budget: { cost: 5 } }"))
+        .unwrap();
+    let (code, _, err) = site.run(&["run", "e.yaml", "--quiet"]);
+    assert!(code == 2 && err.contains("7.20 EUR") && err.contains("5.00 EUR"), "{code} {err}");
+    assert_eq!(site.exists(), Vec::<String>::new());
+}
+
+#[test]
+fn loop_each_verb_works_from_any_state() {
+    let Some(site) = Site::new("verbs", &[]) else { return };
+    site.experiment("provision: [ { shell: tune.sh } ]\n");
+    fs::write(site.dir.join("tune.sh"), format!("date >> {}/tuned\n", site.dir.display())).unwrap();
+    let (code, _, err) = site.run(&["login", "e.yaml", "--target", "big"]);
+    assert!(code == 2 && err.contains("diskproof create"), "{code} {err}");
+    let (code, out, err) = site.run(&["create", "e.yaml"]);
+    assert!(code == 0 && out.contains("big: root@127.0.0.1, created"), "{out}{err}");
+    let first = site.exists();
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert_eq!(site.run(&["create", "e.yaml"]).0, 0);
+    assert_eq!(site.exists(), first, "a second create makes nothing more");
+    let (code, out, err) = site.run(&["login", "e.yaml", "--target", "big", "--", "echo", "a  b"]);
+    assert_eq!((code, out.as_str()), (0, "a  b\n"), "{err}");
+    let (code, out, err) = site.run(&["undo"]);
+    assert!(code == 0 && site.exists() == first, "undo leaves kept machines alone: {out}{err}");
+    let (code, out, err) = site.run(&["converge", "e.yaml"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(site.dir.join("tuned").exists());
+    let (code, out, err) = site.run(&["verify", "e.yaml", "--quiet"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(site.exists(), first, "verify leaves the machines");
+    let (_, out, _) = site.run(&["list", "--live"]);
+    assert!(out.contains("verified") && out.contains("running"), "{out}");
+    let (code, out, err) = site.run(&["machines", "leftovers", "--json"]);
+    let left: Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 0 && left.as_array().unwrap().len() == 2, "{out}{err}");
+    let (code, _, err) = site.run(&["destroy", "e.yaml"]);
+    assert_eq!((code, site.exists(), site.journal()), (0, vec![], 0), "{err}");
+    assert_eq!(site.run(&["destroy", "e.yaml"]).1, "nothing\n");
+    // An expectation that fails keeps the machines, where the user wished so.
+    site.experiment("expect: [ { of: iops, at_least: 100000000 } ]\n");
+    let (code, _, err) = site.run(&["test", "e.yaml", "--quiet"]);
+    assert!(code == 1 && site.exists().len() == 2, "{code} {err}");
+    let (code, out, err) = site.run(&["undo", "--all"]);
+    assert_eq!((code, site.exists(), site.journal()), (0, vec![], 0), "{out}{err}");
+}
+
+#[test]
+fn loop_a_wrong_setting_is_shown_at_its_line_and_nothing_is_created() {
+    let Some(site) = Site::new("wrong", &[]) else { return };
+    site.experiment("");
+    let text = fs::read_to_string(site.dir.join("e.yaml")).unwrap().replace("model: m1", "modle: m1");
+    fs::write(site.dir.join("e.yaml"), text).unwrap();
+    for verb in ["plan", "run", "create"] {
+        let (code, _, err) = site.run(&[verb, "e.yaml"]);
+        assert!(
+            code == 2 && err.contains("e.yaml:3:") && err.contains("did you mean `model`?"),
+            "{verb}: {code} {err}"
+        );
+    }
+    assert_eq!((site.exists(), site.journal()), (vec![], 0));
+}
+
+#[test]
+fn loop_a_controller_killed_at_any_moment_loses_no_machine() {
+    // Each step of the driver takes a while, so that kills hit every part of it.
+    let slow = (
+        "    say(\"resource\", exists=True, **resource)",
+        "    import time; time.sleep(0.1); say(\"resource\", exists=True, **resource)",
+    );
+    let Some(site) = Site::new("killed", &[slow]) else { return };
+    site.experiment("");
+    // A neighbour's machine with a lookalike name.
+    let neighbour = site.dir.join("root/neighbour");
+    fs::create_dir_all(&neighbour).unwrap();
+    let note = r#"{"kind":"machine","name":"big","id":"neighbour","claim":{"id":"00000000000000000000000000000000","run":"theirs","deadline":1}}"#;
+    fs::write(neighbour.join("note.json"), note).unwrap();
+    let mut hit = 0;
+    for kill in 0..10_u64 {
+        let mut child = site
+            .command(&["run", "e.yaml", "--quiet"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(120 + kill * 170));
+        hit += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let (code, out, err) = site.run(&["undo"]);
+        assert_eq!(code, 0, "{kill}: {out}{err}");
+        assert_eq!(site.exists(), ["\"big\" of \"theirs\""], "{kill}: {out}{err}");
+        assert_eq!(site.journal(), 0, "{kill}: {out}{err}");
+    }
+    assert!(hit >= 5, "only {hit} runs were still going on when they were killed");
+}

@@ -1,0 +1,19 @@
+//! Machines that drivers create for a run: asked for, created, entered and destroyed. Each group of machines with the same settings is
+//! one claim in the journal, which stands there before the driver is asked.
+
+mod enter;
+mod error;
+mod make;
+mod offer;
+mod request;
+mod ssh_config;
+mod status;
+mod undo;
+
+pub use enter::{Entered, enter, way};
+pub use error::CreatedError;
+pub use make::{Making, create};
+pub use offer::{Bill, bill, put_prices};
+pub use request::{Asked, Files, Group, Wrong, ask, is_created};
+pub use status::{Leftover, Live, leftovers, live};
+pub use undo::{Undone, destroy, undo};

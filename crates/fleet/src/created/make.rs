@@ -1,0 +1,213 @@
+//! Creates machines: all groups at the same time, each with its claim in the journal first.
+
+use super::error::CreatedError;
+use super::request::{Group, other};
+use driver::journal::{Entry, Held, Journal, JournalError, Stage};
+use driver::protocol::{Answer, Claim, Created, Event, Task};
+use driver::{Heard, How, call};
+use host::{Invocation, LocalRunner, Runner as _, Tool};
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long a driver may take to create machines.
+const CREATE: Duration = Duration::from_secs(30 * 60);
+/// How long a driver that is to end may go on: it finishes what it has begun, and tells what exists.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// What is made, and for whom.
+#[derive(Clone, Copy)]
+pub struct Making<'a> {
+    /// The run or, for `create`, the name of the machines' set.
+    pub run: &'a str,
+    /// The experiment's name.
+    pub experiment: &'a str,
+    /// When the machines may be removed by anybody, in seconds since 1970 (UTC).
+    pub deadline: u64,
+    /// Whether they stay after this command.
+    pub kept: bool,
+    /// Ends the drivers when it is set.
+    pub cancel: &'a AtomicBool,
+    /// Tells the user a line.
+    pub tell: &'a (dyn Fn(&str) + Sync),
+}
+
+/// Creates the machines of all groups at the same time. Claims stay in the journal whatever happens: those in the error's case too.
+///
+/// # Errors
+/// The first group that can't be created, with all claims that were made.
+pub fn create(
+    groups: &[Group],
+    journal: &Journal,
+    making: &Making<'_>,
+) -> Result<Vec<Held>, (CreatedError, Vec<Held>)> {
+    let mut claims = Vec::new();
+    for group in groups {
+        match begin(group, journal, making) {
+            Ok(claim) => claims.push(claim),
+            Err(error) => return Err((error, claims.into_iter().map(|(held, _)| held).collect())),
+        }
+    }
+    let each: Vec<(Held, Result<(), CreatedError>)> = std::thread::scope(|scope| {
+        let all: Vec<_> = groups
+            .iter()
+            .zip(claims)
+            .map(|(group, (held, key))| scope.spawn(move || perform(group, held, key, making)))
+            .collect();
+        all.into_iter()
+            .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let (held, outcomes): (Vec<Held>, Vec<_>) = each.into_iter().unzip();
+    match outcomes.into_iter().find_map(Result::err) {
+        Some(error) => Err((error, held)),
+        None => Ok(held),
+    }
+}
+
+/// Notes the claim, and makes the key that logs in.
+fn begin(group: &Group, journal: &Journal, making: &Making<'_>) -> Result<(Held, String), CreatedError> {
+    let claim = Claim { id: drawn()?, run: making.run.to_owned(), deadline: making.deadline };
+    let id = claim.id.clone();
+    let mut entry = Entry::new(claim, making.experiment, &group.program.name, group.machines.clone(), now());
+    entry.targets.clone_from(&group.targets);
+    entry.kept = making.kept;
+    let held = journal.begin(entry)?;
+    Ok((held, key(&journal.key(&id))?))
+}
+
+/// Makes a key pair, and returns the public key.
+fn key(path: &Path) -> Result<String, CreatedError> {
+    let keygen =
+        Invocation::new(Tool::SshKeygen).args(["-q", "-t", "ed25519", "-N", "", "-C", "diskproof", "-f"]);
+    LocalRunner.run(&keygen.arg(path))?;
+    let public = path.with_extension("key.pub");
+    let text = fs::read_to_string(&public).map_err(|source| CreatedError::File { path: public, source })?;
+    Ok(text.trim_end().to_owned())
+}
+
+fn perform(
+    group: &Group,
+    mut held: Held,
+    key: String,
+    making: &Making<'_>,
+) -> (Held, Result<(), CreatedError>) {
+    let task = Task::Create {
+        claim: held.entry().claim.clone(),
+        machines: group.machines.clone(),
+        ssh_public_key: key,
+    };
+    let made = told(group, &mut held, task, making).and_then(|answer| match answer {
+        Answer::Created { machines } => sound(group, &machines).map(|()| machines),
+        _ => Err(other(&group.program)),
+    });
+    let noted = made.and_then(|machines| {
+        Ok(held.change(|entry| {
+            entry.created = machines;
+            entry.stage = Stage::Created;
+        })?)
+    });
+    (held, noted)
+}
+
+/// Has the driver work with the journal's lock, and notes each resource as it comes.
+fn told(group: &Group, held: &mut Held, task: Task, making: &Making<'_>) -> Result<Answer, CreatedError> {
+    let lock =
+        held.lock().try_clone().map_err(|source| CreatedError::File { path: "the lock".into(), source })?;
+    let how = How {
+        secrets: &group.capabilities.secrets,
+        limit: CREATE,
+        cancel: Some(making.cancel),
+        grace: GRACE,
+        request_file: Some(&lock),
+    };
+    let broken: Mutex<Option<JournalError>> = Mutex::new(None);
+    let answer = call(&group.program, task, &how, &mut |heard| {
+        if let Some(error) = hear(&group.program.name, held, &heard, making.tell) {
+            broken.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
+        }
+    });
+    match broken.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        Some(error) => Err(error.into()),
+        None => Ok(answer?),
+    }
+}
+
+/// Notes what a driver says, and tells it. Returns an error of the journal.
+pub(crate) fn hear(
+    driver: &str,
+    held: &mut Held,
+    heard: &Heard<'_>,
+    tell: &dyn Fn(&str),
+) -> Option<JournalError> {
+    match heard {
+        Heard::Event(Event::Resource { resource, exists }) => return held.note(resource, *exists).err(),
+        Heard::Event(Event::Step { text, machine }) => {
+            let machine = machine.as_ref().map(|machine| format!("{machine}: ")).unwrap_or_default();
+            tell(&format!("{driver}: {machine}{text}"));
+        }
+        Heard::Event(Event::Warning { text }) => tell(&format!("warning: driver {driver}: {text}")),
+        Heard::Event(Event::Result { .. }) => {}
+        Heard::Line(line) => tell(&format!("{driver}: {line}")),
+    }
+    None
+}
+
+/// Checks that the driver's answer fits what was asked, before anything of it becomes a word of ssh's configuration.
+fn sound(group: &Group, machines: &[Created]) -> Result<(), CreatedError> {
+    let wrong = |what: String| Err(CreatedError::Answer { driver: group.program.name.clone(), what });
+    if machines.len() != group.machines.len() {
+        return wrong(format!("asked for {} machines, it created {}", group.machines.len(), machines.len()));
+    }
+    for (asked, made) in group.machines.iter().zip(machines) {
+        let names = |volume: &&str| made.volumes.iter().any(|made| made.name == **volume);
+        let asked_volumes: Vec<&str> = asked.volumes.iter().map(|volume| volume.name.as_str()).collect();
+        if made.name != asked.name
+            || made.volumes.len() != asked.volumes.len()
+            || !asked_volumes.iter().all(|v| names(&v))
+        {
+            return wrong(format!("machine {} has another name or other volumes than asked for", made.name));
+        }
+        let word = |text: &str, others: &str| {
+            let fits = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
+            !text.is_empty() && text.len() <= 255 && !text.starts_with('-') && text.chars().all(fits)
+        };
+        if !word(&made.address, ".:-_") || !word(&made.user, ".-_") {
+            return wrong(format!(
+                "machine {} has the address `{}` and the user `{}`",
+                made.name, made.address, made.user
+            ));
+        }
+        if !made.host_keys.iter().all(|key| is_key(key)) {
+            return wrong(format!("machine {} has host keys of another form", made.name));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text is a host's public key: its kind and its body. What follows is a comment, which is left out.
+fn is_key(text: &str) -> bool {
+    let mut parts = text.split(' ');
+    let (kind, body) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (word, base64) = (
+        |c: char| c.is_ascii_alphanumeric() || "-.@".contains(c),
+        |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c),
+    );
+    !kind.is_empty() && kind.chars().all(word) && !body.is_empty() && body.chars().all(base64)
+}
+
+/// A claim's id.
+fn drawn() -> Result<String, CreatedError> {
+    let mut bytes = [0_u8; 16];
+    let read = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|source| CreatedError::File { path: "/dev/urandom".into(), source })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Seconds since 1970 (UTC).
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
