@@ -80,7 +80,7 @@ impl Site {
         let mut command = testkit::program(self.dir.join("diskproof"), &self.dir, args);
         command
             .env("DISKPROOF_STATE", self.dir.join("here"))
-            .env("PATH", format!("{}/bin:/usr/sbin:/usr/bin:/sbin:/bin", self.dir.display()));
+            .env("PATH", format!("{}/bin:/usr/sbin:/usr/bin:/sbin:/bin", self.dir.to_string_lossy()));
         command
     }
 
@@ -143,7 +143,7 @@ fn loop_a_run_creates_its_machines_and_destroys_them() {
 fn loop_each_verb_works_from_any_state() {
     let Some(site) = Site::new("verbs", &[]) else { return };
     site.experiment("provision: [ { shell: tune.sh } ]\n");
-    fs::write(site.dir.join("tune.sh"), format!("#!/bin/sh\ndate >> {}/tuned\n", site.dir.display()))
+    fs::write(site.dir.join("tune.sh"), format!("#!/bin/sh\ndate >> {}/tuned\n", site.dir.to_string_lossy()))
         .unwrap();
     let (code, _, err) = site.run(&["login", "e.yaml", "--target", "big"]);
     assert!(code == 2 && err.contains("diskproof create"), "{code} {err}");
