@@ -36,6 +36,8 @@ cloud_needs="/usr/bin/aws awscli
 /usr/bin/python3 python3
 /usr/lib/python3/dist-packages/pip python3-pip"
 test_needs="pip3 python3-pip
+docker-registry docker-registry
+ssh-keygen openssh-client
 python3 python3
 ansible-playbook ansible-core
 puppet puppet-agent
@@ -105,6 +107,17 @@ install_page_tools() {
     cp "$page_tools/package-lock.json" "$page_tools/node_modules/.installed.json"
 }
 
+# A second registry for the tests of 'push' and 'pull', where Go is; without it, these tests are skipped.
+install_crane() {
+    command -v crane >/dev/null && return 0
+    local go
+    go=$(command -v go || echo /usr/local/go/bin/go)
+    [ -x "$go" ] && can_root || { say "not installed: crane (needs Go and root); its tests are skipped"; return 0; }
+    say "installing: crane (Go)"
+    $as_root env GOBIN=/usr/local/bin GOFLAGS=-p=2 "$go" install github.com/google/go-containerregistry/cmd/crane@v0.22.1 ||
+        say "crane can't be built; its tests are skipped"
+}
+
 # Beside the build: for Debian's Python, by the digests of the lock file (made by pip-compile --generate-hashes from moto, flask, flask-cors).
 install_cloud_tools() {
     local wanted=$root_dir/tests/cloud/requirements.txt modules=$root_dir/target/cloud
@@ -151,6 +164,7 @@ case ${1:-} in
     test)
         install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$page_needs"$'\n'"$cloud_needs"$'\n'"$test_needs"
         install_page_tools
+        install_crane
         install_cloud_tools
         "$root_dir/scripts/google-api.sh" >/dev/null
         need_rust

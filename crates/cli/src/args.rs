@@ -35,7 +35,7 @@ pub(crate) use machines::{
 };
 pub(crate) use money::{By, Choose, Cost, Wants};
 pub(crate) use report::Report;
-pub(crate) use share::{Place, Pull, Push};
+pub(crate) use share::{Place, Pull, Push, Search};
 
 use crate::formats::Chosen;
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
@@ -208,6 +208,9 @@ Examples:
     /// Fetch a run from a registry: it is judged anew here, and compared like any other
     #[command(after_help = share::PULL_HELP)]
     Pull(Pull),
+    /// Look for runs in a registry: by device, stack and workload
+    #[command(after_help = share::SEARCH_HELP)]
+    Search(Search),
     /// Write a run's result for a program or as a page
     #[command(after_help = "\
 Examples:

@@ -34,6 +34,7 @@ pub(crate) mod quick;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod tag;
 pub(crate) mod undo;

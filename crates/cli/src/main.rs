@@ -84,6 +84,7 @@ fn dispatch(args: Args) -> Result<Exit, Failure> {
         Verb::Import(import) => commands::import::import(&import, &settings?),
         Verb::Push(push) => commands::push::push(&push, &settings?),
         Verb::Pull(pull) => commands::pull::pull(&pull, &settings?),
+        Verb::Search(search) => commands::search::search(&search, &settings?),
         Verb::Export(export) => commands::export::export(&export, &settings?),
         Verb::Compare(compare) => commands::compare::compare(&compare, &settings?),
         Verb::Gate(gate) => commands::gate::gate(&gate, &settings?),

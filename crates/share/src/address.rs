@@ -1,21 +1,12 @@
-//! Addresses of runs: `oci://HOST[:PORT]/REPOSITORY[:TAG|@DIGEST]` and `s3://BUCKET/PREFIX`.
+//! Addresses of runs: `oci://HOST[:PORT]/REPOSITORY[:TAG|@DIGEST]`.
 
 use crate::digest::Digest;
 use crate::error::ShareError;
 use std::fmt;
 
-/// Where a run is, or goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
-    /// A registry.
-    Oci(OciAddress),
-    /// A bucket.
-    S3(S3Address),
-}
-
 /// A repository of a registry, perhaps with one artifact of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OciAddress {
+pub struct Address {
     /// Host and port.
     pub registry: String,
     /// The repository.
@@ -33,32 +24,22 @@ pub enum Reference {
     Digest(Digest),
 }
 
-/// A place in a bucket; one run has one place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct S3Address {
-    /// The bucket.
-    pub bucket: String,
-    /// The beginning of the keys, without a slash at its ends.
-    pub prefix: String,
-}
-
 impl Address {
     /// Reads an address.
     ///
     /// # Errors
     /// It isn't one; the error says what is wrong.
     pub fn parse(text: &str) -> Result<Self, ShareError> {
-        let parsed = match text.split_once("://") {
-            Some(("oci", rest)) => oci(rest).map(Self::Oci),
-            Some(("s3", rest)) => s3(rest).map(Self::S3),
-            _ => Err("it begins with neither oci:// nor s3://".to_owned()),
+        let parsed = match text.strip_prefix("oci://") {
+            Some(rest) => oci(rest),
+            None => Err("it doesn't begin with oci://".to_owned()),
         };
         parsed.map_err(|why| ShareError::Address { address: text.to_owned(), why })
     }
 }
 
 /// The rules are those of the OCI distribution specification (1.1, "Pulling manifests").
-fn oci(rest: &str) -> Result<OciAddress, String> {
+fn oci(rest: &str) -> Result<Address, String> {
     let (registry, rest) =
         rest.split_once('/').ok_or("a repository is missing: oci://HOST/REPOSITORY:TAG")?;
     let host_character = |b: u8| b.is_ascii_alphanumeric() || b".-:[]".contains(&b);
@@ -89,7 +70,7 @@ fn oci(rest: &str) -> Result<OciAddress, String> {
             "a repository has small letters, digits and . _ - between them, in parts with /".to_owned()
         );
     }
-    Ok(OciAddress { registry: registry.to_ascii_lowercase(), repository: repository.to_owned(), reference })
+    Ok(Address { registry: registry.to_ascii_lowercase(), repository: repository.to_owned(), reference })
 }
 
 pub(crate) fn is_tag(tag: &str) -> bool {
@@ -97,33 +78,7 @@ pub(crate) fn is_tag(tag: &str) -> bool {
     (1..=128).contains(&tag.len()) && tag.bytes().all(plain) && !tag.starts_with(['.', '-'])
 }
 
-fn s3(rest: &str) -> Result<S3Address, String> {
-    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b".-".contains(&b);
-    if !(3..=63).contains(&bucket.len()) || !bucket.bytes().all(plain) || bucket.contains("..") {
-        return Err("a bucket has 3 to 63 small letters, digits and . -".to_owned());
-    }
-    let prefix = prefix.trim_matches('/');
-    if prefix.is_empty() {
-        return Err("a prefix is missing: s3://BUCKET/PREFIX; one run has one prefix".to_owned());
-    }
-    let is_part = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
-    if prefix.len() > 800 || !prefix.split('/').all(is_part) {
-        return Err("a prefix has no empty parts, no . or .. and no control characters".to_owned());
-    }
-    Ok(S3Address { bucket: bucket.to_owned(), prefix: prefix.to_owned() })
-}
-
 impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Oci(oci) => oci.fmt(f),
-            Self::S3(s3) => s3.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for OciAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "oci://{}/{}", self.registry, self.repository)?;
         match &self.reference {
@@ -131,12 +86,6 @@ impl fmt::Display for OciAddress {
             Some(Reference::Tag(tag)) => write!(f, ":{tag}"),
             Some(Reference::Digest(digest)) => write!(f, "@{digest}"),
         }
-    }
-}
-
-impl fmt::Display for S3Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "s3://{}/{}", self.bucket, self.prefix)
     }
 }
 
@@ -161,14 +110,14 @@ mod tests {
             "oci://ghcr.io/me/disk_proof/r.1",
             "oci://[::1]:5000/r:A_b",
             &format!("oci://h/r@sha256:{digest}"),
-            "s3://bucket/some/prefix",
-            "s3://b.b-b/x y",
         ] {
             assert_eq!(Address::parse(text).unwrap().to_string(), text);
         }
-        let Address::Oci(oci) = Address::parse("oci://Host:5/r:t").unwrap() else { panic!("not oci") };
-        assert_eq!((oci.registry.as_str(), oci.reference), ("host:5", Some(Reference::Tag("t".to_owned()))));
-        assert_eq!(Address::parse("s3://bucket/a/").unwrap().to_string(), "s3://bucket/a");
+        let address = Address::parse("oci://Host:5/r:t").unwrap();
+        assert_eq!(
+            (address.registry.as_str(), address.reference),
+            ("host:5", Some(Reference::Tag("t".to_owned())))
+        );
     }
 
     #[test]
@@ -188,11 +137,7 @@ mod tests {
             "oci://u:p@h/r",
             "oci://h/r@sha256:12",
             "oci://h/r?x=1:t",
-            "s3://bucket",
-            "s3://B_/x",
-            "s3://bucket/a/../b",
-            "s3://bucket/a\nb",
-            "s3://../x",
+            "s3://bucket/prefix",
         ] {
             assert!(Address::parse(text).is_err(), "{text}");
         }

@@ -17,6 +17,7 @@ use record::plan::Plan;
 use record::target::TargetKind;
 use record::volume::{VolumeFacts, VolumeKind};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use store::Store;
 
 /// Finds the names in a run.
@@ -67,11 +68,12 @@ fn of_plan(plan: &Plan, add: &mut dyn FnMut(NameKind, &str)) {
         }
         hosts.extend(target.address.as_deref());
         for host in hosts {
-            add(NameKind::Hosts, host);
-            let label = host.split('.').next().unwrap_or(host);
-            if !label.bytes().all(|b| b.is_ascii_digit()) {
-                add(NameKind::Hosts, label);
+            if host.parse::<IpAddr>().is_ok() {
+                add(NameKind::Addresses, host);
+                continue;
             }
+            add(NameKind::Hosts, host);
+            add(NameKind::Hosts, host.split('.').next().unwrap_or(host));
         }
     }
     for volume in plan.cells.iter().flat_map(|cell| cell.stack.all_volumes()) {

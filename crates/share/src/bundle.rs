@@ -6,6 +6,7 @@ mod manifest;
 mod pack;
 mod unpack;
 
+pub use facts::facts;
 pub use info::{Layer, LayerKind, RunInfo};
 pub(crate) use manifest::{Descriptor, MANIFEST, Manifest, annotation};
 pub use pack::{Packed, PackedLayer, Packer, Signature};

@@ -1,5 +1,5 @@
 //! Runs elsewhere: a run becomes a bundle of files that are the same whenever the same run is packed, and travels to a registry (OCI)
-//! or a bucket (S3) and back. A pulled run has no judgement: it is judged anew where it arrives.
+//! and back. A pulled run has no judgement: it is judged anew where it arrives.
 
 mod address;
 pub mod anonymise;
@@ -12,10 +12,12 @@ mod place;
 mod pull;
 mod push;
 mod remote;
+pub mod search;
+mod sign;
 mod tar;
 
-pub use address::{Address, OciAddress, Reference, S3Address};
-pub use bundle::{Layer, LayerKind, Packed, PackedLayer, Packer, RunInfo, Signature, is_run_name};
+pub use address::{Address, Reference};
+pub use bundle::{Layer, LayerKind, Packed, PackedLayer, Packer, RunInfo, Signature, facts, is_run_name};
 pub use digest::Digest;
 pub use error::ShareError;
 pub use oci::{Credentials, Options as RegistryOptions};
@@ -24,3 +26,4 @@ pub use place::open;
 pub use pull::{Pulled, Puller, Verify};
 pub use push::{Pushed, push};
 pub use remote::Remote;
+pub use sign::{sign, verify};

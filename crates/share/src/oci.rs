@@ -7,7 +7,7 @@ mod upload;
 
 pub use credentials::Credentials;
 
-use crate::address::{OciAddress, Reference};
+use crate::address::{Address, Reference, is_tag};
 use crate::bundle::MANIFEST;
 use crate::digest::Digest;
 use crate::error::ShareError;
@@ -24,6 +24,14 @@ const MANIFEST_BYTES: u64 = 4 << 20;
 /// Most redirections of a blob, which registries keep elsewhere.
 const REDIRECTS: u8 = 5;
 
+/// Most tags that a search reads: each costs a request.
+const MOST_TAGS: usize = 10_000;
+
+#[derive(serde::Deserialize)]
+struct Tags {
+    tags: Option<Vec<String>>,
+}
+
 /// How registries are spoken to.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -37,19 +45,52 @@ pub struct Options {
 
 /// A repository of a registry, perhaps with a tag or a digest.
 pub(crate) struct Registry {
-    address: OciAddress,
+    address: Address,
     base: HttpUrl,
     authority: Authority,
     patience: Patience,
 }
 
 impl Registry {
-    pub(crate) fn new(address: OciAddress, options: &Options) -> Result<Self, ShareError> {
+    pub(crate) fn new(address: Address, options: &Options) -> Result<Self, ShareError> {
         let at = |scheme: &str| HttpUrl::parse(&format!("{scheme}://{}/v2/", address.registry));
         let plain = at("http")?;
         let base = if plain.is_loopback() || options.plain_http { plain } else { at("https")? };
         let authority = Authority::new(base.clone(), options.plain_http, options.credentials.clone());
         Ok(Self { address, base, authority, patience: options.patience })
+    }
+
+    /// The same registry, with the permission it has given, for another artifact of the same repository.
+    pub(crate) fn at(&self, address: Address) -> Self {
+        Self { address, base: self.base.clone(), authority: self.authority.clone(), patience: self.patience }
+    }
+
+    /// Returns all tags of the repository. A registry may give them in pages (`Link: <URL>; rel="next"`).
+    pub(crate) fn tags(&self) -> Result<Vec<String>, ShareError> {
+        let mut tags = Vec::new();
+        let mut next = Some(self.url("tags/list")?);
+        while let Some(url) = next {
+            let request = Request::new("GET", url).at_most(MANIFEST_BYTES);
+            let reply = self.insist("list its tags", &request)?;
+            if reply.status == 404 {
+                return Err(ShareError::Missing { at: self.address() });
+            }
+            let page: Option<Tags> = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status == 200);
+            let page = page.ok_or_else(|| self.unexpected("list its tags", &reply))?;
+            tags.extend(page.tags.unwrap_or_default().into_iter().filter(|tag| is_tag(tag)));
+            if tags.len() > MOST_TAGS {
+                let why = format!("it has more than {MOST_TAGS} tags");
+                return Err(ShareError::Unreadable { from: self.address(), why });
+            }
+            let link = reply
+                .header("link")
+                .filter(|link| link.contains("rel=\"next\"") || link.contains("rel=next"));
+            let link = link
+                .and_then(|link| link.split_once('<')?.1.split_once('>'))
+                .map(|(link, _)| link.to_owned());
+            next = link.map(|link| reply.url.join(&link)).transpose()?;
+        }
+        Ok(tags)
     }
 
     /// The URL of something in the repository.

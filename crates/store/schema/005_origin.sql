@@ -1,4 +1,4 @@
--- Where a run came from that another machine measured: a registry or a bucket. JSON; a run of this machine has no row.
+-- Where a run came from that another machine measured, e.g. a registry. JSON; a run of this machine has no row.
 CREATE TABLE run_origin (
     run INTEGER PRIMARY KEY REFERENCES run (seq),
     at_unix_ms INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-//! `diskproof push` and `diskproof pull`.
+//! `diskproof push`, `diskproof pull` and `diskproof search`.
 
 use clap::ValueHint;
 use std::path::PathBuf;
@@ -22,8 +22,43 @@ Examples:
   diskproof pull oci://registry.example/results:nvme-990
   diskproof pull oci://registry.example/results:nvme-990 --as theirs
   diskproof compare theirs latest
+  diskproof pull oci://registry.example/results:nvme-990 --allowed-signers ~/.ssh/allowed_signers
 
 The run is judged anew by this diskproof. It is stored with all its trials or not at all.";
+
+/// The end of `diskproof search --help`.
+pub(super) const SEARCH_HELP: &str = "\
+Examples:
+  diskproof search oci://registry.example/results
+  diskproof search oci://registry.example/results --device 'Samsung*' --workload '*4k*'
+  diskproof search oci://registry.example/results --device '*990*' --like latest
+
+It reads the annotations of each tag and no records; `diskproof pull` fetches a run that fits. With --like, a run that differs from \
+yours in device, stacks, workloads or virtualization is listed with the name of the difference.";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Search {
+    /// Where to search: oci://HOST[:PORT]/REPOSITORY
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) at: String,
+    /// Only runs on such a device: its model, with * and ?
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) device: Option<String>,
+    /// Only runs with such a stack
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) stack: Option<String>,
+    /// Only runs with such a workload
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) workload: Option<String>,
+    /// Say what differs from this run of yours
+    #[arg(long, value_name = "RUN")]
+    pub(crate) like: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print one JSON document, format diskproof.search/1.0 (docs/formats.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Push {
@@ -35,6 +70,9 @@ pub(crate) struct Push {
     /// Names to send as they are, with commas between them: hosts, serials, users, homes, addresses, or all
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) keep: Vec<String>,
+    /// Sign the run by this ssh key; with a .pub file, the agent signs
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
+    pub(crate) sign: Option<PathBuf>,
     /// Send without asking; needed where there is no terminal
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -56,6 +94,9 @@ pub(crate) struct Pull {
     /// Store it under this name; default: the name that it has there
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Take only a run that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) allowed_signers: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) place: Place,
     /// Print what was done as one JSON document, format diskproof.pull/1.0 (docs/formats.md)

@@ -24,7 +24,11 @@ pub(crate) fn pull(args: &Pull, settings: &Settings) -> Result<Exit, Failure> {
     let remote = share::open(&address, &options(&args.place)).map_err(failure)?;
     let store = Store::open(&settings.store.value).map_err(unreadable)?;
     let puller = Puller { store: &store, folder: &folder(settings), name: args.name.as_deref() };
-    let pulled = puller.pull(&*remote, None).map_err(failure)?;
+    let signers = args.allowed_signers.as_deref();
+    let check =
+        signers.map(|file| move |config: &[u8], signature: &[u8]| share::verify(config, signature, file));
+    let pulled =
+        puller.pull(&*remote, check.as_ref().map(|check| check as share::Verify<'_>)).map_err(failure)?;
     if args.json {
         output::json(&document(&address, &pulled)?)?;
     } else {
@@ -57,7 +61,7 @@ fn told(address: &Address, pulled: &Pulled) -> String {
 fn signed(pulled: &Pulled) -> String {
     match (&pulled.signer, pulled.is_signed) {
         (Some(signer), _) => format!("signed by {}", signer.shown()),
-        (None, true) => "signed, but nobody checked the signature".to_owned(),
+        (None, true) => "signed, but not checked: --allowed-signers FILE checks it".to_owned(),
         (None, false) => "not signed: anybody who may write to that place may have made it".to_owned(),
     }
 }

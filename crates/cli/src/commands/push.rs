@@ -30,7 +30,10 @@ pub(crate) fn push(args: &Push, settings: &Settings) -> Result<Exit, Failure> {
     }
     let folder = folder(settings);
     let packer = Packer { store: &store, program: env!("CARGO_PKG_VERSION"), judge: JUDGE, folder: &folder };
-    let packed = packer.pack(&run, Some(&names)).map_err(failure)?;
+    let mut packed = packer.pack(&run, Some(&names)).map_err(failure)?;
+    if let Some(key) = &args.sign {
+        packed.signature = Some(share::sign(&packed.config, key).map_err(failure)?);
+    }
     let pushed = share::push(&packed, &*remote, args.replace).map_err(failure)?;
     if args.json {
         output::json(&document(&run, &address, &names, &pushed)?)?;
@@ -60,14 +63,9 @@ fn kept_kinds(words: &[String]) -> Result<BTreeSet<NameKind>, Failure> {
 }
 
 /// An artifact without a tag gets the name of the run.
-fn tagged(address: Address, run: &RunId) -> Address {
-    match address {
-        Address::Oci(mut oci) => {
-            oci.reference.get_or_insert_with(|| Reference::Tag(run.0.clone()));
-            Address::Oci(oci)
-        }
-        other => other,
-    }
+fn tagged(mut address: Address, run: &RunId) -> Address {
+    address.reference.get_or_insert_with(|| Reference::Tag(run.0.clone()));
+    address
 }
 
 /// What is about to be sent, and which names are replaced.

@@ -17,6 +17,11 @@ pub(crate) fn show(args: &Show, settings: &Settings) -> Result<Exit, Failure> {
         true => output::json(&report::json(&view).map_err(Failure::ours)?)?,
         false => page::show(&report::result(&view), settings)?,
     }
+    if let Some(origin) = store.origin(&run).map_err(judged::unreadable)? {
+        let signer = origin.signer.map(|who| format!("signed by {}", who.shown()));
+        let signer = signer.unwrap_or_else(|| "no signature was checked".to_owned());
+        output::aside(&format!("run {run} was pulled from {}; {signer}", origin.from.shown()));
+    }
     Ok(Exit::Fine)
 }
 

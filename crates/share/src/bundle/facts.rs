@@ -9,11 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const LONGEST: usize = 1000;
 
 /// Returns the facts of a run by name. What isn't recorded has no fact.
-pub(crate) fn facts(
-    plan: &Plan,
-    volumes: &[VolumeFacts],
-    environment: &Environment,
-) -> BTreeMap<String, String> {
+#[must_use]
+pub fn facts(plan: &Plan, volumes: &[VolumeFacts], environment: &Environment) -> BTreeMap<String, String> {
     let set = |names: &mut dyn Iterator<Item = String>| joined(names.collect());
     let stacks = set(&mut plan.cells.iter().map(|cell| cell.stack.name.clone()));
     let workloads = set(&mut plan.cells.iter().map(|cell| cell.workload.name.clone()));

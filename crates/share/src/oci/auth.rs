@@ -12,6 +12,7 @@ use std::cell::RefCell;
 const CLIENT: &str = "diskproof";
 
 /// What the registry is told with each request.
+#[derive(Clone)]
 pub(crate) struct Authority {
     base: HttpUrl,
     plain_http: bool,

@@ -43,6 +43,21 @@ fn noise(seed: u64, bytes: usize) -> String {
     text
 }
 
+#[allow(dead_code, reason = "not every test needs it")]
+pub(crate) fn plan() -> record::plan::Plan {
+    sample::plan(2, 1)
+}
+
+#[allow(dead_code, reason = "not every test needs it")]
+pub(crate) fn environment() -> record::environment::Environment {
+    sample::environment("6.1")
+}
+
+#[allow(dead_code, reason = "not every test needs it")]
+pub(crate) fn trial() -> record::trial::TrialRecord {
+    sample::trial(0, 0)
+}
+
 pub(crate) fn pack(store: &Store, run: &RunId, folder: &Path) -> Packed {
     Packer { store, program: "0.1.0", judge: "judge 1", folder }.pack(run, None).unwrap()
 }

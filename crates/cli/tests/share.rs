@@ -1,0 +1,111 @@
+//! `push`, `pull` and `search` through the binary, with Debian's docker-registry on this machine.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::Path;
+
+#[path = "../../share/tests/support/registry.rs"]
+#[allow(dead_code, reason = "shared with the tests of share")]
+mod registry;
+
+/// One job of fio, as its JSON reports it on a machine of alice.
+const FIO: &str = r#"{
+  "fio version": "fio-3.33", "timestamp": 1795000000, "time": "x",
+  "global options": {"rw": "randread", "bs": "4k", "ioengine": "io_uring", "direct": "1", "size": "64m", "directory": "/home/alice-tester/work"},
+  "jobs": [{"jobname": "queries", "groupid": 0, "error": 0, "eta": 0, "elapsed": 11, "job options": {"iodepth": "4"},
+    "read": {"io_bytes": 40960000, "io_kbytes": 40000, "bw_bytes": 4096000, "bw": 4000, "iops": 1000.0, "runtime": 10000, "total_ios": 10000, "short_ios": 0, "drop_ios": 0,
+      "slat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0},
+      "clat_ns": {"min": 1, "max": 2, "mean": 1.5, "stddev": 0.1, "N": 10000, "percentile": {"50.000000": 1, "99.000000": 2}},
+      "lat_ns": {"min": 1, "max": 2, "mean": 1.5, "stddev": 0.1, "N": 10000}},
+    "usr_cpu": 1.0, "sys_cpu": 2.0, "ctx": 1, "majf": 0, "minf": 0}]
+}"#;
+
+struct Answer {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn diskproof(home: &Path, args: &[&str]) -> Answer {
+    let output = Command::cargo_bin("diskproof")
+        .unwrap()
+        .args(args)
+        .env_clear()
+        .env("HOME", home)
+        .env("DISKPROOF_STORE", home.join("results.db"))
+        .current_dir(home)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Answer { code: output.status.code().unwrap(), out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+fn json(home: &Path, args: &[&str]) -> Value {
+    let answer = diskproof(home, args);
+    assert_eq!(answer.code, 0, "{args:?}: {}", answer.err);
+    serde_json::from_str(&answer.out).unwrap()
+}
+
+#[test]
+fn a_run_is_sent_found_fetched_judged_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = registry::docker(folder.path(), None);
+    let [mine, theirs] = ["mine", "theirs"].map(|name| folder.path().join(name));
+    for home in [&mine, &theirs] {
+        std::fs::create_dir(home).unwrap();
+        std::fs::write(home.join("a.json"), FIO).unwrap();
+        assert_eq!(diskproof(home, &["import", "a.json", "--name", "queries"]).code, 0);
+    }
+    let at = format!("oci://{}/results:one", server.address);
+
+    let unasked = diskproof(&mine, &["push", "latest", &at]);
+    assert_eq!(unasked.code, 2);
+    assert!(
+        unasked.err.contains("--yes sends it") && unasked.err.contains("alice-tester"),
+        "{}",
+        unasked.err
+    );
+    assert_eq!(diskproof(&theirs, &["pull", &at]).code, 2, "nothing was sent");
+    let pushed = json(&mine, &["push", "latest", &at, "--yes", "--json"]);
+    assert_eq!(pushed["format"], "diskproof.push/1.0");
+    assert!(pushed["replaced_names"].as_u64().unwrap() >= 2, "{pushed}");
+    assert!(diskproof(&mine, &["push", "latest", &at, "--yes"]).out.contains("nothing was sent"));
+    let kept = diskproof(&mine, &["push", "latest", &at, "--yes", "--keep", "all"]);
+    assert!(kept.code == 2 && kept.err.contains("--replace"), "{}", kept.err);
+    let odd = diskproof(&mine, &["push", "latest", &at, "--keep", "colours"]);
+    assert!(
+        odd.code == 2 && odd.err.contains("hosts, serials, users, homes, addresses or all"),
+        "{}",
+        odd.err
+    );
+
+    let repository = format!("oci://{}/results", server.address);
+    let found = json(&theirs, &["search", &repository, "--workload", "quer*", "--like", "latest", "--json"]);
+    assert_eq!(
+        (&found["runs"][0]["tag"], &found["runs"][0]["differs"]),
+        (&"one".into(), &serde_json::json!([]))
+    );
+    assert!(
+        json(&theirs, &["search", &repository, "--device", "Samsung*", "--json"])["runs"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+
+    let pulled = diskproof(&theirs, &["pull", &at, "--as", "elsewhere"]);
+    assert_eq!(pulled.code, 0, "{}", pulled.err);
+    assert!(
+        pulled.out.contains("not signed") && pulled.out.contains("pseudonyms stand for"),
+        "{}",
+        pulled.out
+    );
+    let shown = json(&theirs, &["show", "elsewhere", "--json"]);
+    let own = json(&mine, &["show", "latest", "--json"]);
+    assert_eq!(shown["cells"][0]["metrics"], own["cells"][0]["metrics"], "it is judged to the same figures");
+    assert!(!shown.to_string().contains("alice-tester"));
+    assert_eq!(diskproof(&theirs, &["compare", "elsewhere", "queries@last"]).code, 0);
+    assert!(diskproof(&theirs, &["pull", &at]).out.contains("run elsewhere is this run already"));
+    let resumed = diskproof(&theirs, &["resume", "elsewhere"]);
+    assert_eq!(resumed.code, 2, "somebody else's plan isn't run: {}", resumed.err);
+}
