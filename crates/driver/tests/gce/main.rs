@@ -3,4 +3,3 @@
 mod cases;
 mod faults;
 mod rig;
-mod rules;
