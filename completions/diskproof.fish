@@ -40,10 +40,18 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "new" -d 'Write 
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "plan" -d 'Show what an experiment would do: matrix, order, time, bytes, space. Changes nothing'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "run" -d 'Run an experiment and answer its question'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "resume" -d 'Continue a run that was interrupted or has spent its budget: only the missing trials are run'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "create" -d 'Create the machines that an experiment\'s drivers create, and leave them there'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "converge" -d 'Create an experiment\'s machines where they aren\'t there, and provision them'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "verify" -d 'Run an experiment\'s trials on its created machines, and leave them there'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "destroy" -d 'Destroy the machines that `create`, `converge` or `verify` left'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "login" -d 'Open a shell on a created machine'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "test" -d 'Do all of it anew: destroy, create, converge, verify, destroy'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "show" -d 'Show the result of a run again'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "report" -d 'Write a run\'s result as one HTML file with pictures, or as a folder of pages of all runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List all runs, or those of one experiment'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "import" -d 'Store results that fio, Bonnie++ or elbencho measured as a run: show, compare, gate and export work on it'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "push" -d 'Send a run to a registry, where others can pull it: names are replaced by pseudonyms'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "pull" -d 'Fetch a run from a registry: it is judged anew here, and compared like any other'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s result for a program or as a page'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Compare the cells of one run, or the same cells of two runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided'
@@ -56,6 +64,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "undo" -d 'Put b
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "on" -d 'Run any diskproof command on another machine, which needs only sshd'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "machines" -d 'Ask, command and wake many machines at once, which need only sshd'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "job" -d 'Share a run among many machines by a queue (Gearman, Slurm)'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "driver" -d 'Create machines and volumes by drivers: list the drivers, check one'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "guests" -d 'Make, list, start, stop, move and remove guests of libvirt on this and other machines'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "images" -d 'Keep images for guests on this and other machines'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "devices" -d 'List every disk: whether it is free, and why not'
@@ -119,7 +128,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s q -l quiet -
 complete -c diskproof -n "__fish_diskproof_using_subcommand new" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l want -d 'With --choose: METRIC >= VALUE or METRIC <= VALUE, separated by commas; default: those of `until: { best: price }`' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -136,8 +145,11 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s q -l quiet 
 complete -c diskproof -n "__fish_diskproof_using_subcommand plan" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l destroy -d 'When to destroy the machines that drivers created for the run' -r -f -a "always\t'In every case'
+passing\t'If the run ended well and all expectations were met'
+never\t'Not at all'"
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -148,7 +160,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l provision -d 'Run every provisioning step again, also where nothing changed since the last time'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s q -l quiet -d 'The same as --progress none'
-complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l rounds -d 'Raise the budget of rounds; only for a run with `measure: until`, which stops when the result is sure enough' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l time -d 'Raise the budget of time for the whole run, e.g. 2h' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l written -d 'Raise the budget of bytes written by the whole run, e.g. 100g' -r
@@ -164,6 +176,90 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l provision
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand create" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand converge" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -l json -d 'Print every event as one line of JSON; the same as --progress json'
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand verify" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand destroy" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l target -d 'The target; needed if there are several created machines' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand login" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l destroy -d 'When to destroy the machines at the end' -r -f -a "always\t'In every case'
+passing\t'If the run ended well and all expectations were met'
+never\t'Not at all'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -l json -d 'Print every event as one line of JSON; the same as --progress json'
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand test" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand show" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -195,6 +291,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l sudo -d 'au
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l all -d 'Also runs that ended and measured nothing: refused, failed, or interrupted before the first trial was done'
+complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l live -d 'Instead of runs: the machines that drivers created, and whether they exist'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -l json -d 'Print JSON'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand list" -s h -l help -d 'Print help'
@@ -212,6 +309,34 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l progress 
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l json -d 'Print what was imported as one JSON document, format diskproof.import/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l keep -d 'Names to send as they are, with commas between them: hosts, serials, users, homes, addresses, or all' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l credentials -d 'The file with credentials, as `docker login` writes it; default: the files of docker and podman' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -s y -l yes -d 'Send without asking; needed where there is no terminal'
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l replace -d 'Replace another run that has this tag'
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l plain-http -d 'Speak http with a registry on another machine: everybody on the way can read and change what is sent'
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l json -d 'Print what was done as one JSON document, format diskproof.push/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l as -d 'Store it under this name; default: the name that it has there' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l credentials -d 'The file with credentials, as `docker login` writes it; default: the files of docker and podman' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l plain-http -d 'Speak http with a registry on another machine: everybody on the way can read and change what is sent'
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l json -d 'Print what was done as one JSON document, format diskproof.pull/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s o -l output -d 'Where to write it; default: standard output' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
@@ -335,6 +460,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l color -d 'C
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l all -d 'Also the machines that `diskproof create` made and that were to stay'
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -347,30 +473,31 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l progress -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -l root -d 'Become root there by sudo'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand on" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l fanout -d 'Most machines at once' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -s q -l quiet -d 'The same as --progress none'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "list" -d 'List the machines of the inventory. Connects to none'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "status" -d 'Show which machines are on, and their CPUs, memory, load, guests, unused disks and diskproof\'s leftovers'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "run" -d 'Run a command on machines, at the same time'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "wake" -d 'Wake machines by their network cards, and wait until ssh answers'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "doctor" -d 'Run `diskproof doctor` on machines'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "devices" -d 'Run `diskproof devices` on machines, as root where sudo needs no password'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "undo" -d 'Run `diskproof undo` on machines'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "shell" -d 'Open a shell on a machine'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "get" -d 'Copy a file from machines; a copy that broke off goes on where it was'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "put" -d 'Copy a file to machines; a copy that broke off goes on where it was'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "tunnel" -d 'Forward ports of this machine through a machine, until Ctrl-C; it connects again by itself'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "mount" -d 'Mount a folder of a machine here by sshfs'
-complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount watch" -f -a "watch" -d 'Look at machines regularly, and run a program when one dies, comes back, or has a run that hangs or nears its deadline'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "list" -d 'List the machines of the inventory. Connects to none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "status" -d 'Show which machines are on, and their CPUs, memory, load, guests, unused disks and diskproof\'s leftovers'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "run" -d 'Run a command on machines, at the same time'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "wake" -d 'Wake machines by their network cards, and wait until ssh answers'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "doctor" -d 'Run `diskproof doctor` on machines'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "devices" -d 'Run `diskproof devices` on machines, as root where sudo needs no password'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "undo" -d 'Run `diskproof undo` on machines'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "shell" -d 'Open a shell on a machine'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "get" -d 'Copy a file from machines; a copy that broke off goes on where it was'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "put" -d 'Copy a file to machines; a copy that broke off goes on where it was'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "tunnel" -d 'Forward ports of this machine through a machine, until Ctrl-C; it connects again by itself'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "mount" -d 'Mount a folder of a machine here by sshfs'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "leftovers" -d 'List what runs left at providers: machines and volumes of any diskproof, with their price per day'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and not __fish_seen_subcommand_from list status run wake doctor devices undo shell get put tunnel mount leftovers watch" -f -a "watch" -d 'Look at machines regularly, and run a program when one dies, comes back, or has a run that hangs or nears its deadline'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l fanout -d 'Most machines at once' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -518,6 +645,18 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from mount" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -l json -d 'Print JSON'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from leftovers" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l every -d 'The time between two looks' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l alert -d 'The program that gets the alerts; default: they are printed only' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand machines; and __fish_seen_subcommand_from watch" -l misses -d 'How many times in succession a machine must be missed before that is an alert' -r
@@ -553,7 +692,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and not __fish_seen_subcommand_from make run submit work receive collect" -f -a "collect" -d 'Store results from files that `job run --results` wrote'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l blocks -d 'Number of blocks, which is the number of rounds; default: the experiment\'s `rounds`' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from make" -l to -d 'Send results to the store of this machine; DEST is its ssh address for the measuring machines. Default: each of them needs --results' -r
@@ -580,7 +719,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l on -d 'Where a fio job file runs: an existing directory, or a claimed disk by its name' -r -f -a "(__fish_complete_directories)"
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l size -d 'Room for all files of a job file that leaves their size to the device, e.g. 8g' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l set -d 'Set a parameter of the experiment, or a ${NAME} of the job file; repeatable' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l set -d 'Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver\'s target; repeatable' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l seed -d 'Seed of every random choice; default: the file\'s, else one from the clock' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l blocks -d 'Number of blocks, which is the number of rounds; default: the experiment\'s `rounds`' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from submit" -l to -d 'Send results to the store of this machine; DEST is its ssh address for the measuring machines. Default: each of them needs --results' -r
@@ -629,6 +768,39 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand job; and __fish_seen_subcommand_from collect" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -f -a "list" -d 'List the built-in drivers and those on the PATH'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and not __fish_seen_subcommand_from list check" -f -a "check" -d 'Check that a driver keeps to the protocol; it creates machines and destroys them again'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -l json -d 'Print JSON'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l settings -d 'Settings of a machine that the driver can create: YAML or JSON' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l limit -d 'The longest time of one request, e.g. 20m' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -l json -d 'Print JSON'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand driver; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l fanout -d 'Most machines at once' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and not __fish_seen_subcommand_from list build create validate start stop reboot destroy migrate console viewer shell ssh-config" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F

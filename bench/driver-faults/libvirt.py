@@ -15,7 +15,7 @@ WAYS = {
 LINE = re.compile(r"^fault \d+: (\w+) in (\w+), .*: (\w+), then removed \[(.*)\]$")
 
 
-def main(log: str, faults: str, seed: str) -> None:
+def main(log: str, asked: str) -> None:
     counts: collections.Counter[tuple[str, str, str]] = collections.Counter()
     hit: collections.Counter[tuple[str, str]] = collections.Counter()
     left: collections.Counter[tuple[str, str]] = collections.Counter()
@@ -30,7 +30,7 @@ def main(log: str, faults: str, seed: str) -> None:
             left[way, task] += bool(removed)
     virsh = subprocess.run(["virsh", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     print("# Faults in the driver libvirt\n")
-    print(f"`bench/driver-faults/libvirt.sh {faults} {seed}` with libvirt {virsh}, over ssh. After each fault, `destroy` ran once without")
+    print(f"`bench/driver-faults/libvirt.sh {asked}` with libvirt {virsh}, over ssh. After each fault, `destroy` ran once without")
     print("a fault. Each time it left no guest, no file and no note of the claim, and the neighbours (guests, metadata, files")
     print("and folders with names like ours) were the same, byte for byte.\n")
     print("| fault | in | tried | hit | something was left for `destroy` | left after `destroy` |")

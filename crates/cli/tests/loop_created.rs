@@ -71,7 +71,7 @@ impl Site {
         let text = format!(
             "experiment: demo\ntargets:\n  big: {{ driver: folder, root: {at}/root, model: m1 }}\n  small: {{ driver: folder, root: {at}/root, model: m2 }}\n\
              volumes: {{ a: {{ directory: {at}/data/a, target: big }}, b: {{ directory: {at}/data/b, target: small }} }}\n\
-             stacks: {{ a: {{ on: a }}, b: {{ on: b }} }}\nworkloads: {{ r: {{ rw: read, size: 1m }} }}\nmeasure: {{ trial: 300ms, ramp: 0s, rounds: 1 }}\n{more}"
+             stacks: {{ a: {{ on: a }}, b: {{ on: b }} }}\nworkloads: {{ r: {{ rw: read, size: 1m }} }}\nmeasure: {{ trial: 500ms, ramp: 0s, rounds: 1 }}\n{more}"
         );
         fs::write(self.dir.join("e.yaml"), text).unwrap();
     }
@@ -143,7 +143,8 @@ fn loop_a_run_creates_its_machines_and_destroys_them() {
 fn loop_each_verb_works_from_any_state() {
     let Some(site) = Site::new("verbs", &[]) else { return };
     site.experiment("provision: [ { shell: tune.sh } ]\n");
-    fs::write(site.dir.join("tune.sh"), format!("date >> {}/tuned\n", site.dir.display())).unwrap();
+    fs::write(site.dir.join("tune.sh"), format!("#!/bin/sh\ndate >> {}/tuned\n", site.dir.display()))
+        .unwrap();
     let (code, _, err) = site.run(&["login", "e.yaml", "--target", "big"]);
     assert!(code == 2 && err.contains("diskproof create"), "{code} {err}");
     let (code, out, err) = site.run(&["create", "e.yaml"]);
@@ -208,7 +209,7 @@ fn loop_a_controller_killed_at_any_moment_loses_no_machine() {
     fs::create_dir_all(&neighbour).unwrap();
     let note = r#"{"kind":"machine","name":"big","id":"neighbour","claim":{"id":"00000000000000000000000000000000","run":"theirs","deadline":1}}"#;
     fs::write(neighbour.join("note.json"), note).unwrap();
-    let mut hit = 0;
+    let mut found = 0;
     for kill in 0..10_u64 {
         let mut child = site
             .command(&["run", "e.yaml", "--quiet"])
@@ -216,14 +217,14 @@ fn loop_a_controller_killed_at_any_moment_loses_no_machine() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(120 + kill * 170));
-        hit += usize::from(child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(150 + kill * 250));
         child.kill().unwrap();
         child.wait().unwrap();
         let (code, out, err) = site.run(&["undo"]);
         assert_eq!(code, 0, "{kill}: {out}{err}");
         assert_eq!(site.exists(), ["\"big\" of \"theirs\""], "{kill}: {out}{err}");
         assert_eq!(site.journal(), 0, "{kill}: {out}{err}");
+        found += usize::from(out.contains("destroyed"));
     }
-    assert!(hit >= 5, "only {hit} runs were still going on when they were killed");
+    assert!(found >= 3, "only {found} of 10 killed runs had left machines");
 }

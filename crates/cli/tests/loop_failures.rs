@@ -17,7 +17,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 2;
 const NAMESPACE: &str = "DISKPROOF_TEST_IN_NAMESPACE";
 const TEST: &str = "loop_failures_in_the_middle_of_trials";
 
@@ -60,13 +60,13 @@ fn loop_failures_in_the_middle_of_trials() {
     let _alone = testkit::exclusive();
     let dir = testkit::fresh_dir("failures");
     testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
-    let mut site = Site::new(&dir);
     let number = |name: &str| std::env::var(name).ok().and_then(|number| number.parse::<u64>().ok());
     let mut dice = Dice::new(number("DISKPROOF_TEST_SEED").unwrap_or(7));
-    let cases = match number("DISKPROOF_TEST_FAILURES") {
-        Some(many) => many_cases(many, &mut dice),
-        None => one_of_each(&mut dice),
+    let (cases, machines) = match number("DISKPROOF_TEST_FAILURES") {
+        Some(many) => (many_cases(many, &mut dice), 3),
+        None => (one_of_each(&mut dice), NAMES.len()),
     };
+    let mut site = Site::new(&dir, machines, ROUNDS);
     let mut counts: BTreeMap<Kind, Count> = BTreeMap::new();
     let begun = Instant::now();
     for (place, faults) in cases.iter().enumerate() {
@@ -80,14 +80,12 @@ fn loop_failures_in_the_middle_of_trials() {
     println!("{}", table(&counts));
 }
 
-/// One failure of each kind, two in each run; the link that falls silent is left to the long form.
+/// One failure of each kind, each on a machine of its own in one run, but that of the controller; the link that falls silent is left to
+/// the long form.
 fn one_of_each(dice: &mut Dice) -> Vec<Vec<Fault>> {
-    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| *kind != Kind::LinkSilent).collect();
-    let (alone, paired): (Vec<Kind>, Vec<Kind>) =
-        kinds.into_iter().partition(|kind| *kind == Kind::ControllerKilled);
-    let mut cases: Vec<Vec<Fault>> = paired.chunks(2).map(|pair| on_machines(pair, dice)).collect();
-    cases.extend(alone.iter().map(|kind| on_machines(&[*kind], dice)));
-    cases
+    let of_machines = |kind: &Kind| !matches!(kind, Kind::LinkSilent | Kind::ControllerKilled);
+    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(of_machines).collect();
+    [&kinds[..], &[Kind::ControllerKilled]].map(|kinds| on_machines(kinds, dice)).into()
 }
 
 /// All kinds in turns, two in each run; a controller dies alone.
@@ -134,6 +132,9 @@ fn one_run(site: &mut Site, faults: &[Fault]) -> Seen {
         let event = events.recv_timeout(Duration::from_millis(20));
         match event {
             Ok(event) => {
+                if event["event"] == "volumes_ready" && site.cells.is_empty() {
+                    site.learn_cells(&seen.run);
+                }
                 seen.take(&event, &site.cells);
                 if event["event"] == "trial_started" {
                     let machine = site.cells[event["cell"].as_str().unwrap()];
@@ -159,7 +160,8 @@ fn one_run(site: &mut Site, faults: &[Fault]) -> Seen {
     }
     reader.join().unwrap();
     let ended = run.wait_with_output().unwrap();
-    (seen.code, seen.said) = (ended.status.code(), text(&ended.stderr));
+    seen.code = ended.status.code();
+    seen.said += &text(&ended.stderr);
     seen
 }
 
@@ -177,7 +179,7 @@ impl Seen {
                     self.cut_off.push((cells[&cell], why));
                 }
             }
-            "warning" => self.said += event["text"].as_str().unwrap(),
+            "warning" => self.said += &format!("{}\n", event["text"].as_str().unwrap()),
             _ => {}
         }
     }
@@ -208,7 +210,7 @@ fn check(site: &Site, faults: &[Fault], seen: &Seen) -> bool {
     }
     let untouched = |machine: &usize| !faults.iter().any(|fault| fault.machine == *machine);
     if !by_controller {
-        for machine in (0..NAMES.len()).filter(untouched) {
+        for machine in site.all().filter(untouched) {
             let own = seen.measured.iter().filter(|(cell, _)| site.cells[cell] == machine).count();
             assert_eq!(own, ROUNDS as usize, "{} did not go on; {context}", NAMES[machine]);
         }
@@ -219,12 +221,10 @@ fn check(site: &Site, faults: &[Fault], seen: &Seen) -> bool {
     site.mend();
     let heals = faults.iter().all(|fault| fault.kind.mends_itself());
     if heals {
-        wait_for("the machines to put everything back", || {
-            (0..NAMES.len()).all(|at| site.left(at).is_empty())
-        });
+        wait_for("the machines to put everything back", || site.all().all(|at| site.left(at).is_empty()));
     }
     // An agent process that is about to end has its run still open.
-    wait_for("the agent processes to end", || (0..NAMES.len()).all(|at| site.agents(at).is_empty()));
+    wait_for("the agent processes to end", || site.all().all(|at| site.agents(at).is_empty()));
     let undone = site.undo();
     assert!(undone.status.success(), "undo: {}{}; {context}", text(&undone.stdout), text(&undone.stderr));
     nothing_is_left(site, &context);
@@ -243,7 +243,7 @@ fn check(site: &Site, faults: &[Fault], seen: &Seen) -> bool {
     for cell in site.export(&seen.run)["cells"].as_array().unwrap() {
         assert_eq!(
             (cell["trials"]["done"].as_u64(), cell["trials"]["failed"].as_u64()),
-            (Some(3), Some(0)),
+            (Some(u64::from(ROUNDS)), Some(0)),
             "{context}"
         );
     }
@@ -252,7 +252,7 @@ fn check(site: &Site, faults: &[Fault], seen: &Seen) -> bool {
 }
 
 fn nothing_is_left(site: &Site, context: &str) {
-    for machine in 0..NAMES.len() {
+    for machine in site.all() {
         assert_eq!(site.left(machine), Vec::<String>::new(), "on {}; {context}", NAMES[machine]);
     }
     assert_eq!(site.changes(), "", "{context}");
@@ -262,7 +262,8 @@ fn reason_is_told(fault: &Fault, struck: bool, seen: &Seen, context: &str) {
     let name = NAMES[fault.machine];
     let reasons = || seen.cut_off.iter().filter(|(machine, _)| *machine == fault.machine).map(|(_, why)| why);
     if fault.kind.loses_machine() && struck && seen.code != Some(0) {
-        assert_eq!(seen.code, Some(3), "{context}");
+        // A machine whose disk is full may be unable to undo at once, which is another code.
+        assert!(matches!(seen.code, Some(3 | 4)), "{context}");
         assert!(seen.said.contains(&format!("target {name}")), "{name} is not named; {context}");
         let lost = format!("machine {name} is lost, and its trial");
         let is_cut_off = seen.said.contains(&lost);

@@ -25,7 +25,7 @@ const LATE: &str = r#"#!/bin/bash
 case "$SSH_ORIGINAL_COMMAND" in
 *node*)
     while IFS= read -r line; do
-        case "$line" in *'"request":"start"'*) sleep 2.2 ;; esac
+        case "$line" in *'"request":"start"'*) sleep 2.6 ;; esac
         printf '%s\n' "$line"
     done | sh -c "$SSH_ORIGINAL_COMMAND" ;;
 *) exec sh -c "$SSH_ORIGINAL_COMMAND" ;;

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use support::{Service, claim, driver_by, events_of};
+use support::{Service, claim, driver_by, driver_of_aws, events_of};
 
 /// What goes wrong; see tests/cloud/ec2_server.py.
 const KINDS: [&str; 10] = [
@@ -28,6 +28,7 @@ const KINDS: [&str; 10] = [
     "refuse",
     "none",
 ];
+const SECRET: &str = "a-secret-that-nobody-prints";
 /// A service forgets nothing and becomes slow: so many runs, then a new one.
 const RUNS_OF_A_SERVICE: u64 = 50;
 /// More calls than a create or a destroy makes; a fault beyond the last one doesn't happen, and is counted as such.
@@ -42,7 +43,41 @@ fn serves_as_driver() {
         return;
     };
     let mut output = File::create(output).unwrap();
-    serve(&driver_by(&PathBuf::from(socket)), std::io::stdin(), &mut output);
+    let driver = if socket.is_empty() { driver_of_aws() } else { driver_by(&PathBuf::from(socket)) };
+    serve(&driver, std::io::stdin(), &mut output);
+}
+
+#[test]
+fn aws_as_a_program_does_the_same_tells_no_secret_and_dies_with_the_driver() {
+    let service = Service::start();
+    let before = snapshot(&service);
+    let machines = vec![service.machine("a", &json!({}), &[])];
+    let create = Task::Create { claim: claim(1), machines, ssh_public_key: "ssh-ed25519 AAAA x".into() };
+    let destroy = Task::Destroy { claim: claim(1), settings: service.settings() };
+    let end = drive_by(&service, Path::new(""), &create, &json!({}));
+    assert!(matches!(end, End::Done(Answer::Created { .. })), "{end:?}");
+    let said = std::fs::read_to_string(service.file("events")).unwrap();
+    assert!(said.contains("i-") && !said.contains(SECRET), "{said}");
+
+    // The server holds the call for longer than it takes to look; meanwhile the driver is killed.
+    let plan = json!({"at": 1, "kind": "kill_late", "late": 3});
+    let end = drive_by(&service, Path::new(""), &destroy, &plan);
+    assert!(matches!(end, End::Killed), "{end:?}");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert_eq!(calls_that_run(&service.endpoint()), 0, "aws outlives the driver that began it");
+
+    let end = drive_by(&service, Path::new(""), &destroy, &json!({}));
+    assert!(matches!(end, End::Done(Answer::Destroyed { .. })), "{end:?}");
+    assert_eq!(snapshot(&service), before);
+}
+
+/// Processes that were started with this word.
+fn calls_that_run(word: &str) -> usize {
+    let commands = std::fs::read_dir("/proc").unwrap().flatten();
+    let commands = commands.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    commands
+        .filter(|command| command.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes()))
+        .count()
 }
 
 #[test]
@@ -92,6 +127,8 @@ fn one_run(service: &Service, run: u64, draw: &mut Draw) -> String {
     let what = format!("run {run}: {phase}, {kind} at call {at}, lag {lag}");
 
     let mut end = drive(service, &create, if phase == "create" { &plan } else { &calm });
+    // Only a refusal and a kill may stop it: what passes is tried again.
+    assert!(!matches!(end, End::Failed(_)) || kind == "refuse", "{what}: create ends with {end:?}");
     if repeats && phase == "create" && kind != "none" {
         let again = drive(service, &create, &calm);
         assert!(
@@ -107,6 +144,7 @@ fn one_run(service: &Service, run: u64, draw: &mut Draw) -> String {
     }
     if phase == "destroy" {
         end = drive(service, &destroy, &plan);
+        assert!(!matches!(end, End::Failed(_)) || kind == "refuse", "{what}: destroy ends with {end:?}");
     }
     service.order("plan", &calm);
     let last = drive(service, &destroy, &calm);
@@ -154,10 +192,17 @@ impl End {
 
 /// Has a process do a task, under a plan of what goes wrong.
 fn drive(service: &Service, task: &Task, plan: &Value) -> End {
+    drive_by(service, &service.socket(), task, plan)
+}
+
+/// As [`drive`]; an empty socket: by the program `aws`.
+fn drive_by(service: &Service, socket: &Path, task: &Task, plan: &Value) -> End {
     let output = service.file("events");
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["serves_as_driver", "--exact", "--nocapture"])
-        .env("DISKPROOF_TEST_SOCKET", service.socket())
+        .env("DISKPROOF_TEST_SOCKET", socket)
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", SECRET)
         .env("DISKPROOF_TEST_OUTPUT", &output)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

@@ -348,6 +348,7 @@ fn rounds_stand_in_their_order_and_a_failed_one_is_marked() {
         classed(rounds, class).map(|path| path.attribute("d").unwrap().matches(['M', 'm']).count()).collect()
     };
     assert_eq!(parts("ramp"), [ROUNDS as usize], "the second before each measured time");
+    assert_eq!(parts("bracket"), [2], "a ring and a stroke where the failed one has no value");
     let once = ROUNDS as usize;
     let both = [once, 2 * once, 2 * once, once, once, once, once, once];
     assert_eq!(parts("track"), both, "a part for each measured trial; p50 and p99 have a gap in each");

@@ -77,6 +77,9 @@ pub struct CreatedVolume {
     pub size_bytes: Option<u64>,
     /// Settings in the driver's words.
     pub settings: serde_json::Map<String, serde_json::Value>,
+    /// Whether each round draws anew which of them is which.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shuffled: bool,
 }
 
 impl CreatedVolume {

@@ -117,7 +117,9 @@ fn lacking(targets: &[String], missing: Option<u64>) -> String {
     };
     let trials =
         if targets.len() > 1 { trials.replace(" it ", " them ").replace("its ", "their ") } else { trials };
-    format!("machine {names} was lost, and {trials}; the other machines went on to the end of their work")
+    let lost = if targets.len() > 1 { "machines" } else { "machine" };
+    let verb = if targets.len() > 1 { "were" } else { "was" };
+    format!("{lost} {names} {verb} lost, and {trials}; the other machines went on to the end of their work")
 }
 
 fn machine(target: &str) -> String {
@@ -187,6 +189,14 @@ impl RunError {
             | Self::NoNode(_)
             | Self::NoRoute { .. } => Fault::Ours,
         }
+    }
+}
+
+/// The first failure of two, and the second one if it is about other machines.
+pub(crate) fn both(first: Result<(), RunError>, second: Result<(), RunError>) -> Result<(), RunError> {
+    match (first, second) {
+        (Err(first), Err(second)) => Err(first.and(second)),
+        (first, second) => first.and(second),
     }
 }
 

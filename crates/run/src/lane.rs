@@ -2,7 +2,7 @@
 //! other lanes work in theirs.
 
 use crate::agent_link::{AgentLink, is_asked, on, out_of_turn, stopped_there};
-use crate::error::{RunError, Sink, SinkError};
+use crate::error::{RunError, Sink, SinkError, both};
 use crate::fault::Fault;
 use crate::how::{How, space_of, volumes_of};
 use crate::made::Made;
@@ -242,7 +242,7 @@ impl Lane<'_> {
                 Ok(other) => Err(out_of_turn(&other)),
                 Err(error) => Err(error),
             };
-            outcome = outcome.and(closed);
+            outcome = both(outcome, closed);
         }
         outcome
     }

@@ -1,7 +1,7 @@
 //! A session of a run, as the controller's main thread sees it: it gives the lanes their tasks, and passes on what they say.
 
 use crate::agent_link::AgentLink;
-use crate::error::{RunError, Sink};
+use crate::error::{RunError, Sink, both};
 use crate::how::together;
 use crate::lane::{Did, Lane, Loss, Shared, Task, Word};
 use crate::protocol::TrialRequest;
@@ -100,11 +100,14 @@ impl<'a, 's, 'k> Session<'a, 's, 'k> {
         let conducted = conduct(plan, earlier, self);
         let closed = self.close();
         let Conducted { stopped, missing } = conducted?;
-        closed?;
         if self.lost.is_empty() || stopped == Stopped::Interrupted {
-            return Ok(stopped);
+            return closed.map(|()| stopped);
         }
-        Err(self.loss(missing))
+        let loss = self.loss(missing);
+        Err(match closed {
+            Ok(()) => loss,
+            Err(error) => loss.and(error),
+        })
     }
 
     /// Runs the provisioning steps on all machines; `false` when the user asked to stop meanwhile.
@@ -169,7 +172,7 @@ impl<'a, 's, 'k> Session<'a, 's, 'k> {
         let mut outcome = Ok(());
         for did in self.all(|| Task::Close)? {
             if let Did::Closed(closed) = did {
-                outcome = outcome.and(closed);
+                outcome = both(outcome, closed);
             }
         }
         outcome

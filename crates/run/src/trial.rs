@@ -76,6 +76,18 @@ fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     std::iter::successors(Some(error), |error| error.source()).any(full)
 }
 
+/// The least free space of the state folder, in bytes: what a trial writes there besides its data (journal, job file, output).
+const LEAST_FREE_BYTES: u64 = 64 << 10;
+
+/// Adds to a failed trial that the state folder has no space left: then a program's output may be cut short, which tells no cause.
+fn note_full_disk(machine: &Machine<'_>, record: &mut TrialRecord) {
+    let is_full = device::free_bytes(machine.state_dir).is_ok_and(|free_bytes| free_bytes < LEAST_FREE_BYTES);
+    if let (Outcome::Failed(why), true) = (&mut record.outcome, is_full) {
+        *why = format!("{why}; {} has no space left", machine.state_dir.shown());
+        record.cut_off = !has_wrong_content(record);
+    }
+}
+
 /// What the storage did wrong is a result, whatever ended the trial.
 fn has_wrong_content(record: &TrialRecord) -> bool {
     let verified = record.engine.as_ref().and_then(|engine| engine.verified.as_ref());
@@ -129,6 +141,7 @@ pub(crate) fn perform(
             if let Err(error) = measured {
                 record.cut_off = error.is_cut_off() && !has_wrong_content(&record);
                 record.outcome = Outcome::Failed(chain(&error));
+                note_full_disk(machine, &mut record);
             }
             if stays && record.outcome == Outcome::Measured {
                 up.trials += 1;
@@ -145,6 +158,7 @@ pub(crate) fn perform(
             record.refused = error.is_refusal();
             record.cut_off = is_disk_full(&error);
             record.outcome = Outcome::Failed(chain(&error));
+            note_full_disk(machine, &mut record);
         }
     }
     record.steps = steps.times;

@@ -104,13 +104,22 @@ fn volume(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
         Some(node) => Some(value::integer(node, 1..=MAX_VOLUMES as u64, scope, problems)?),
         None => None,
     };
+    let shuffled = match fields.get("shuffle") {
+        Some(node) => {
+            let wanted = value::switch(node, scope, problems)?;
+            if wanted && count.unwrap_or(1) < 2 {
+                problems
+                    .add(node.span, "one volume can't be shuffled")
+                    .help("leave `shuffle` out, or give it a `count`");
+                return None;
+            }
+            wanted
+        }
+        None => false,
+    };
     let settings = settings(&fields, &CREATED_VOLUME, scope, problems)?;
-    Some(CreatedVolume {
-        name: key.text.clone(),
-        count: count.and_then(|n| u32::try_from(n).ok()),
-        size_bytes,
-        settings,
-    })
+    let count = count.and_then(|n| u32::try_from(n).ok());
+    Some(CreatedVolume { name: key.text.clone(), count, size_bytes, settings, shuffled })
 }
 
 /// Checks a name that a driver gets.
@@ -143,8 +152,13 @@ pub(crate) fn entries(targets: &[Target], place: Span, problems: &mut Problems<'
                     volumes,
                     prices: Vec::new(),
                     targets: vec![target.name.clone()],
-                    is_shuffled: false,
+                    is_shuffled: created.shuffled,
                 }),
+                Some(entry) if created.shuffled || entry.is_shuffled => {
+                    problems
+                        .add(place, format!("`{}` is shuffled and stands in several targets", created.name))
+                        .help("name shuffled volumes apart on each target");
+                }
                 Some(entry) if entry.volumes == volumes => entry.targets.push(target.name.clone()),
                 Some(entry) => {
                     let first = entry.targets.first().cloned().unwrap_or_default();

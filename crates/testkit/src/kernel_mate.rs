@@ -170,6 +170,11 @@ fn detach(below: &Path) {
         let (device, file) = line.split_once(' ').unwrap_or_default();
         if Path::new(file.trim()).starts_with(below) {
             let _ = tool::run("losetup", &["-d", device]);
+            if let Some(number) = device.strip_prefix("/dev/loop").and_then(|number| number.parse().ok()) {
+                // A device that a program added is gone after a boot. One of the system's own stays.
+                let own = number >= crate::ownership::FIRST_OWN_LOOP;
+                let _ = own.then(|| device::loop_control::remove(Path::new("/dev"), number));
+            }
         }
     }
 }

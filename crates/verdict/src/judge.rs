@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Name and version of these rules; a stored judgement of another version is made again.
-pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 21");
+pub const JUDGE: &str = concat!("diskproof ", env!("CARGO_PKG_VERSION"), ", judge 22");
 
 /// Judges a run. Ignores trials of cells that aren't in the plan.
 #[must_use]
@@ -99,8 +99,8 @@ pub fn judge(input: &Input<'_>) -> RunView {
 
 /// Takes out of a cell's trials, in the order of their rounds, those that were cut off and made again: one of each round is left.
 fn take_made_again<'a>(trials: &mut Vec<&'a TrialRecord>) -> Vec<&'a TrialRecord> {
-    // The order of measurement, apart from trials that were not cut off, which come last.
-    trials.sort_by_key(|trial| (trial.id.round, !trial.cut_off));
+    // The order of measurement: a trial that was not cut off is the last one of its round.
+    trials.sort_by_key(|trial| (trial.id.round, !trial.cut_off, trial.started_unix_ms));
     let rounds: Vec<u32> = trials.iter().map(|trial| trial.id.round).collect();
     let is_last = |place: usize| rounds.get(place + 1) != rounds.get(place);
     let all = std::mem::take(trials).into_iter().enumerate();

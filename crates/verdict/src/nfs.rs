@@ -4,7 +4,6 @@
 //! bytes that it fetched from the server and sent to it; the devices count the bytes that reached them. The difference is the
 //! server's memory, except for holes and compression. docs/metrics.md, "NFS".
 
-use crate::attribute::Attribution;
 use crate::facts::{Facts, Flow};
 use crate::shares::{HoleReach, expansion, read_share, take, write_share};
 use crate::span::float;
@@ -69,9 +68,9 @@ pub(crate) fn reads(facts: &Facts<'_>, slack: f64) -> Option<Served> {
     Some(tidied(served, slack))
 }
 
-/// The shares of one client among several: what its own cache served or took, by its own counters. The rest passed the client; where
-/// the server got it from is a matter of all clients together.
-pub(crate) fn of_client(facts: &Facts<'_>) -> Attribution {
+/// The shares of one client's reads and writes, of several clients: what its own cache served or took, by its own counters. The rest
+/// passed the client; where the server got it from is a matter of all clients together.
+pub(crate) fn of_client(facts: &Facts<'_>) -> (Option<Served>, Option<Served>) {
     let passed = |flow: &Flow, counter: fn(&NfsCounters) -> u64| {
         let share = facts.span.grown(|s| s.nfs.as_ref().map(counter)).map(|bytes| bytes / flow.asked);
         (flow.asked > 0.0).then(|| match share.map(|share| share.clamp(0.0, 1.0)) {
@@ -80,9 +79,7 @@ pub(crate) fn of_client(facts: &Facts<'_>) -> Attribution {
             None => Served { unknown: 1.0, ..Served::default() },
         })
     };
-    let read = passed(&facts.read, |n| n.server_read_bytes);
-    let write = passed(&facts.write, |n| n.server_write_bytes);
-    Attribution::of_both(facts, read, write)
+    (passed(&facts.read, |n| n.server_read_bytes), passed(&facts.write, |n| n.server_write_bytes))
 }
 
 /// The destinations of writes.

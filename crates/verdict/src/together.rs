@@ -40,7 +40,9 @@ pub(crate) fn looks<'a>(trial: &'a TrialRecord, cell: &'a Cell) -> Option<Vec<Lo
         clients if cell.is_mounted_elsewhere() => {
             let client = |part: &'a Part| {
                 let facts = Facts::of(&part.record, cell)?;
-                Some(Look { machine: Some(&part.target), shares: nfs::of_client(&facts), facts })
+                let (read, write) = nfs::of_client(&facts);
+                let shares = Attribution::of_both(&facts, read, write);
+                Some(Look { machine: Some(&part.target), shares, facts })
             };
             std::iter::once(look(None, trial)).chain(clients.iter().map(client)).collect()
         }
@@ -242,12 +244,16 @@ pub(crate) fn of_cell(
     Some(view)
 }
 
+/// What there is to say about several machines; nothing about one.
 fn in_words(view: &TogetherView, figures: &[(String, f64)]) -> String {
     let mut said = Vec::new();
+    if view.machines.len() < 2 {
+        return String::new();
+    }
     if let (Some(share), Some(spread)) = (view.overlap, view.start_spread_seconds) {
         said.push(format!(
-            "{} ran together in {} of the time; their starts lie within {}.",
-            machines(view.machines.len()),
+            "{} machines ran together in {} of the time; their starts lie within {}.",
+            rate(float(view.machines.len() as u64)),
             percent(share),
             with_unit(spread * 1e6, "us")
         ));
@@ -268,13 +274,6 @@ fn in_words(view: &TogetherView, figures: &[(String, f64)]) -> String {
         ));
     }
     said.join(" ")
-}
-
-fn machines(count: usize) -> String {
-    match count {
-        1 => "1 machine".to_owned(),
-        n => format!("{} machines", rate(float(n as u64))),
-    }
 }
 
 /// The index with three digits; 1 only where it is.

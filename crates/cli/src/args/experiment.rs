@@ -15,7 +15,7 @@ pub(crate) struct Experiment {
     /// Room for all files of a job file that leaves their size to the device, e.g. 8g
     #[arg(long, value_name = "SIZE", requires = "on")]
     pub(crate) size: Option<String>,
-    /// Set a parameter of the experiment, or a ${NAME} of the job file; repeatable
+    /// Set a parameter of the experiment, a ${NAME} of the job file, or TARGET.KEY of a driver's target; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) set: Vec<String>,
     /// Seed of every random choice; default: the file's, else one from the clock

@@ -17,7 +17,8 @@ use fleet::created::{
 };
 use record::id::RunId;
 use record::plan::Plan;
-use record::printable::{Shown as _, indented};
+use record::printable::{Shown as _, indented, printable};
+use record::target::TargetKind;
 use report::money;
 use spec::AtKey;
 use std::collections::BTreeMap;
@@ -54,6 +55,26 @@ pub(crate) fn prepare(
     put_prices(plan, &groups);
     within_budget(plan, &groups)?;
     Ok(Some(Machines { groups, destroy, claims: Vec::new() }))
+}
+
+/// Puts settings of drivers from the command line (`TARGET.KEY`) into a plan, over those of the experiment.
+///
+/// # Errors
+/// There is no such target, or no driver creates it.
+pub(crate) fn set(plan: &mut Plan, all: BTreeMap<String, String>) -> Result<(), Failure> {
+    for (name, value) in all {
+        let (target, key) = name.split_once('.').unwrap_or((&name, ""));
+        let created = plan.targets.iter_mut().find(|one| one.name == target).map(|one| &mut one.kind);
+        let Some(TargetKind::Created { settings, .. }) = created else {
+            let name = printable(&name);
+            return Err(Failure::input(format!(
+                "--set {name}: no target `{}` has a driver",
+                printable(target)
+            )));
+        };
+        settings.insert(key.to_owned(), value.into());
+    }
+    Ok(())
 }
 
 /// The machines of a run that goes on: those that it left, or else new ones.

@@ -166,6 +166,8 @@ fn needed_for(tool: Tool) -> &'static str {
         Tool::Systemctl => "needed for nfs where the server isn't running",
         Tool::Modprobe => "needed only for kernel features that are modules",
         Tool::Curl => "needed to push, pull and search results, and for machines of Google's cloud",
+        Tool::Aws => "needed for the driver ec2 only",
+        Tool::Gcloud => "one way to log in for the driver gce; from Google's own repository of packages",
         Tool::Sshfs | Tool::Fusermount => "needed for `diskproof machines mount` only",
         Tool::Sbatch | Tool::Squeue => "needed for `diskproof job` with Slurm only",
         tool if tool.is_of_the_lab() => "needed for `diskproof lab` only",

@@ -61,10 +61,14 @@ pub(crate) fn places(settings: &Settings) -> Result<Places, Failure> {
     let own = std::env::current_exe();
     let own =
         own.map_err(|error| Failure::machine(format!("can't find diskproof's own program file: {error}")))?;
-    let state = settings.state.value.clone().into_os_string();
+    // A driver gets no environment variables with settings, so these come as flags.
+    let mut before = vec![OsString::from("--state"), settings.state.value.clone().into_os_string()];
+    if let Some(config) = &settings.ssh_config.value {
+        before.extend([OsString::from("--ssh-config"), config.clone().into_os_string()]);
+    }
     Ok(Places {
         built_in: BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        own: (own, vec![OsString::from("--state"), state]),
+        own: (own, before),
         path: std::env::var_os("PATH").unwrap_or_default(),
     })
 }

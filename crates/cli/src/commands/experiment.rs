@@ -17,7 +17,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// # Errors
 /// The file or a parameter is wrong; the error names the place.
 pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
-    let set = parameters::parse(&args.set)?;
+    let (of_drivers, set) =
+        parameters::parse(&args.set)?.into_iter().partition(|(name, _)| name.contains('.'));
     let loaded = match &args.on {
         Some(on) => of_job_file(args, on, set)?,
         None if job_file::is_job_file(&args.file) => {
@@ -32,6 +33,7 @@ pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
         output::aside(&format!("note: {note}"));
     }
     let mut plan = loaded.plan;
+    super::created::set(&mut plan, of_drivers)?;
     let today = today();
     if let Some(list) = plan.prices.list.as_ref().filter(|list| list.is_past(&today)) {
         let last = list.valid_until.as_deref().unwrap_or_default();

@@ -226,7 +226,7 @@ fn finish(
     ssh::await_sshd(&address, &api.pace).map_err(|why| {
         let mut failure = providers(format!("{} at {address} doesn't answer: {why}", machine.name));
         failure.help = Some(
-            "does the network's firewall allow ssh from here? docs/drivers-gce.md shows the rule".to_owned(),
+            "does the network's firewall allow ssh from here? docs/drivers.md shows the rule".to_owned(),
         );
         failure
     })?;

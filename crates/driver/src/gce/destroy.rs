@@ -12,6 +12,8 @@ use std::time::Instant;
 
 /// How often the removal of one resource is tried.
 const TRIES: u32 = 8;
+/// How many looks in a row show that nothing more can be done: a list may lag behind a removal.
+const STUCK: u32 = 3;
 /// How many removals are asked for at the same time.
 const AT_ONCE: usize = 16;
 
@@ -45,7 +47,7 @@ pub(super) fn destroy(api: &Api<'_>, claim: &Claim, tell: &Teller<'_>) -> Result
     let begun = Instant::now();
     let mut removal = Removal::default();
     let mut early = BTreeSet::new();
-    let mut looks = 0;
+    let (mut looks, mut stuck) = (0, 0);
     tell.step(None, "looking for what the claim has");
     loop {
         let may_come = begun.elapsed() < api.pace.settle;
@@ -61,14 +63,14 @@ pub(super) fn destroy(api: &Api<'_>, claim: &Claim, tell: &Teller<'_>) -> Result
         }
         looks += 1;
         let is_ending = look.instances.iter().any(is_ending);
-        match removal.remove(api, look) {
-            Asked::Nothing if !removal.there.is_empty() && is_idle && !is_ending => {
-                return Ok(removal.answer());
-            }
-            Asked::AllAccepted => {}
-            Asked::Nothing | Asked::SomeRefused => {
-                std::thread::sleep(api.pace.pause(looks).min(api.pace.settle))
-            }
+        let asked = removal.remove(api, look);
+        let is_stuck = matches!(asked, Asked::Nothing) && !removal.there.is_empty() && is_idle && !is_ending;
+        stuck = if is_stuck { stuck + 1 } else { 0 };
+        if stuck >= STUCK {
+            return Ok(removal.answer());
+        }
+        if !matches!(asked, Asked::AllAccepted) {
+            std::thread::sleep(api.pace.pause(looks).min(api.pace.settle));
         }
     }
 }
@@ -98,8 +100,8 @@ fn concerns(operation: &Operation, claim: &Claim, may_come: bool, early: &mut BT
 impl Removal {
     /// Notes what is there and what is gone.
     fn note(&mut self, look: &Look, tell: &Teller<'_>) {
-        let resources =
-            look.instances.iter().map(Instance::resource).chain(look.disks.iter().map(Disk::resource));
+        let of_machines = look.instances.iter().flat_map(|one| one.local_disks().chain([one.resource()]));
+        let resources = of_machines.chain(look.disks.iter().map(Disk::resource));
         self.there.clear();
         for resource in resources {
             self.gone.remove(&resource.id);
@@ -187,7 +189,7 @@ impl Removal {
                 true => {
                     let why = why
                         .remove(&path)
-                        .unwrap_or_else(|| "GCE accepted its removal, and it is still there".to_owned());
+                        .unwrap_or_else(|| "it is still there, and GCE gives no reason".to_owned());
                     left.push(Left { resource, why });
                 }
             }

@@ -36,7 +36,7 @@ impl CallError {
         let (blame, help) = match &self {
             Self::Refused { status: 401, .. } => (Blame::User, Some("log in anew, e.g. gcloud auth login")),
             Self::Refused { status: 403, .. } => {
-                (Blame::User, Some("docs/drivers-gce.md lists the roles that the account needs"))
+                (Blame::User, Some("docs/drivers.md lists the roles that the account needs"))
             }
             Self::Refused { status: 400..=499, .. } => (Blame::User, None),
             Self::Refused { .. } | Self::Unanswered { .. } => {

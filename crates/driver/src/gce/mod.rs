@@ -1,4 +1,4 @@
-//! The driver for Google Compute Engine (GCE), by its REST API. docs/drivers-gce.md describes its settings.
+//! The driver for Google Compute Engine (GCE), by its REST API. docs/drivers.md describes its settings.
 //!
 //! Equal machines of a request are one `bulkInsert`, which is all or nothing. Everything carries the claim in labels from the moment at
 //! which it exists, and only what the labels say is ours is removed. The API itself removes a machine at the claim's deadline.

@@ -146,6 +146,19 @@ fn a_failed_operation_is_told_and_a_later_create_tries_anew() {
 }
 
 #[test]
+fn what_cannot_be_removed_is_told_with_the_reason() {
+    let project = Project::new(&json!({"forbidden": true}));
+    perform(create(CLAIM, &settings(&project), &["a"], &disks(1))).answer();
+    let told = perform(destroy(CLAIM, &settings(&project))).answer();
+    let left = told["destroyed"]["left"].as_array().unwrap();
+    assert_eq!(left.len(), 3, "the machine, its boot disk and its volume: {left:#?}");
+    let machine = left.iter().find(|left| left["kind"] == "machine").unwrap();
+    let why = machine["why"].as_str().unwrap();
+    assert!(why.contains("the account may not delete instances (HTTP 403, forbidden)"), "{why}");
+    assert_eq!(project.verdict()["foreign_changed"], json!([]));
+}
+
+#[test]
 fn the_metadata_server_is_asked_only_where_the_user_allows_it() {
     let project = Project::new(&json!({}));
     let settings =

@@ -169,6 +169,8 @@ class Project:
     def delete_instance(self, parameters, _body):
         named = (parameters["zone"], parameters["instance"])
         instance = self.instance(*named)
+        if self.settings.get("forbidden"):
+            raise Refused(403, "forbidden", "the account may not delete instances")
         if instance["status"] == "STOPPING":
             raise Refused(400, "resourceNotReady", f"the resource {named[1]} is not ready")
         operation = self.begin("delete", "zones/{}/instances/{}".format(*named), f"zones/{named[0]}")

@@ -3,3 +3,4 @@
 mod cases;
 mod faults;
 mod rig;
+mod rules;

@@ -6,7 +6,8 @@ use diskproof_driver::serve::serve;
 use host::http::{Body, HttpUrl, Request, send};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -89,6 +90,21 @@ impl Project {
 pub(crate) struct Process {
     child: Child,
     request: String,
+}
+
+/// The driver as a program that speaks the protocol and nothing else: without the lines that a test program prints.
+pub(crate) fn as_script(folder: &Path) -> PathBuf {
+    let exe = std::env::current_exe().unwrap();
+    let text = format!(
+        "#!/bin/sh\nexport {AS_DRIVER}={} GOOGLE_OAUTH_ACCESS_TOKEN=test-token\n\
+         '{}' rig::driver_process --exact --nocapture --quiet | grep --line-buffered '^{{'\n",
+        server().ssh_port,
+        exe.display(),
+    );
+    let path = folder.join("driver");
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
 }
 
 /// What a driver's process told.

@@ -6,4 +6,4 @@ mod relay;
 mod service;
 
 pub(crate) use relay::Relay;
-pub(crate) use service::{Service, claim, driver_by, events_of};
+pub(crate) use service::{Service, claim, driver_by, driver_of_aws, events_of};

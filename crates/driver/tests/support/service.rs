@@ -6,6 +6,7 @@ use diskproof_driver::protocol::{
     Answer, Claim, Event, MachineRequest, Outcome, Request, Settings, Task, VERSION,
 };
 use diskproof_driver::serve::serve;
+use host::LocalRunner;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -71,11 +72,16 @@ impl Service {
         }
     }
 
+    /// The URL of EC2.
+    pub(crate) fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
     /// Settings that lead here.
     pub(crate) fn settings(&self) -> Settings {
         let settings = json!({
             "region": "eu-west-1",
-            "endpoint": format!("http://127.0.0.1:{}", self.port),
+            "endpoint": self.endpoint(),
             "machine_type": "m7i.large",
             "ssh_from": "192.0.2.7/32",
             "ssh_port": self.sshd,
@@ -121,14 +127,22 @@ impl Drop for Service {
 
 /// The driver as it is shipped, but for its patience and the start of `aws`.
 pub(crate) fn driver_by(socket: &Path) -> Ec2 {
-    let pace = Pace {
+    Ec2::new(Box::new(Relay { socket: socket.to_path_buf() }), pace())
+}
+
+/// The driver as it is shipped, but for its patience.
+pub(crate) fn driver_of_aws() -> Ec2 {
+    Ec2::new(Box::new(LocalRunner), pace())
+}
+
+fn pace() -> Pace {
+    Pace {
         first_wait: Duration::from_millis(20),
         patience: Duration::from_secs(20),
         poll: Duration::from_millis(60),
         looks: 3,
         console: Duration::from_secs(2),
-    };
-    Ec2::new(Box::new(Relay { socket: socket.to_path_buf() }), pace)
+    }
 }
 
 /// The events of an output, and its result.

@@ -22,7 +22,21 @@ pub(super) struct Times {
 impl Times {
     /// Chooses 50 ms between rows; less in short trials, more when many jobs or a long trial would make large logs.
     pub(super) fn new(ramp_ms: u64, trial_ms: u64, jobs: u64, directions: u64, final_flush: bool) -> Self {
-        let wanted = (trial_ms / 50).clamp(10, 50);
+        Self::with_rows(50, (ramp_ms, trial_ms), (jobs, directions), final_flush)
+    }
+
+    /// The same with 10 ms between rows. The measured time begins and ends at a row, so machines that load together differ by as much.
+    pub(super) fn fine(self, jobs: u64, directions: u64) -> Self {
+        Self::with_rows(10, (self.ramp_ms, self.trial_ms), (jobs, directions), self.final_flush)
+    }
+
+    fn with_rows(
+        most_ms: u64,
+        (ramp_ms, trial_ms): (u64, u64),
+        (jobs, directions): (u64, u64),
+        final_flush: bool,
+    ) -> Self {
+        let wanted = (trial_ms / 50).clamp(10, most_ms);
         let rows = (MAX_LOG_BYTES / ROW_BYTES / jobs.max(1) / directions.max(1)).max(1);
         let affordable = (ramp_ms + trial_ms) / rows;
         let row_ms = wanted.max(affordable).min((trial_ms / 10).max(10));
@@ -44,6 +58,8 @@ mod tests {
             let bytes = (ramp + trial) / times.row_ms * jobs * 2 * ROW_BYTES;
             assert!(bytes <= MAX_LOG_BYTES * 3 / 2 || times.row_ms == trial / 10, "{times:?}: {bytes}");
         }
-        assert_eq!(Times::new(2000, 10_000, 1, 1, false).row_ms, 50);
+        let short = Times::new(2000, 10_000, 1, 1, false);
+        assert_eq!((short.row_ms, short.fine(1, 1).row_ms), (50, 10));
+        assert!(Times::new(2000, 600_000, 16, 2, false).fine(16, 2).row_ms > 50, "large logs stay bounded");
     }
 }

@@ -9,7 +9,7 @@ use driver::protocol::{Created, CreatedVolume, DeviceName};
 use host::{Installed, LocalRunner, Ssh, SshError};
 use record::plan::Plan;
 use record::printable::printable;
-use record::target::TargetKind;
+use record::target::{Target, TargetKind};
 use record::volume::{Volume, VolumeKind};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ pub fn enter(
 ) -> Result<Entered, CreatedError> {
     let entries: Vec<&Entry> = held.iter().map(Held::entry).collect();
     for entry in &entries {
-        write(journal, entry)?;
+        write(journal, entry, options.ssh_config.as_deref())?;
     }
     let config = of_run(journal, &entries, options.ssh_config.as_deref())?;
     let options = Options { ssh_config: Some(config), ..options.clone() };
@@ -80,7 +80,8 @@ pub fn enter(
     for ((target, _, _), found) in machines.iter().zip(found) {
         disks.insert((*target).clone(), found?);
     }
-    let mut plan = plan.clone();
+    let original = plan;
+    let mut plan = original.clone();
     for target in &mut plan.targets {
         if let Some((_, alias, _)) = machines.iter().find(|(name, _, _)| **name == target.name) {
             target.kind = TargetKind::Ssh { destination: alias.clone() };
@@ -90,7 +91,25 @@ pub fn enter(
         let Some(known) = disks.get(&cell.target) else { continue };
         cell.stack.volumes.iter_mut().chain(&mut cell.stack.beside).for_each(|volume| resolve(volume, known));
     }
+    // Shuffled volumes are on one target only.
+    for volume in plan.shuffled.iter_mut().flatten() {
+        let name = volume.name.clone();
+        if let Some(known) = owner(original, &name).and_then(|target| disks.get(target)) {
+            resolve(volume, known);
+        }
+    }
     Ok(Entered { plan, options })
+}
+
+/// The first target that has a volume of this name.
+fn owner<'p>(plan: &'p Plan, name: &str) -> Option<&'p str> {
+    let has = |target: &&Target| match &target.kind {
+        TargetKind::Created { volumes, .. } => {
+            volumes.iter().any(|volume| volume.single().iter().any(|(single, _)| single == name))
+        }
+        _ => false,
+    };
+    plan.targets.iter().find(has).map(|target| target.name.as_str())
 }
 
 fn resolve(volume: &mut Volume, disks: &BTreeMap<String, String>) {

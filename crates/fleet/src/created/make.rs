@@ -175,6 +175,9 @@ fn sound(group: &Group, machines: &[Created]) -> Result<(), CreatedError> {
             let fits = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
             !text.is_empty() && text.len() <= 255 && !text.starts_with('-') && text.chars().all(fits)
         };
+        if made.through.as_deref().is_some_and(|host| !word(host, ".:-_@/[]")) {
+            return wrong(format!("machine {} is reached through a host of another form", made.name));
+        }
         if !word(&made.address, ".:-_") || !word(&made.user, ".-_") {
             return wrong(format!(
                 "machine {} has the address `{}` and the user `{}`",

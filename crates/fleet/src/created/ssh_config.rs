@@ -12,11 +12,11 @@ pub(super) fn alias(entry: &Entry, machine: &Created) -> String {
     format!("{}.{}.diskproof", machine.name, entry.claim.id)
 }
 
-/// Writes the host keys and the ssh configuration of a claim.
+/// Writes the host keys and the ssh configuration of a claim. `users` is what the user's ssh reads instead of ~/.ssh/config.
 ///
 /// # Errors
 /// They can't be written.
-pub(super) fn write(journal: &Journal, entry: &Entry) -> Result<(), CreatedError> {
+pub(super) fn write(journal: &Journal, entry: &Entry, users: Option<&Path>) -> Result<(), CreatedError> {
     let id = &entry.claim.id;
     let (mut hosts, mut config) = (String::new(), String::new());
     for machine in &entry.created {
@@ -37,9 +37,25 @@ pub(super) fn write(journal: &Journal, entry: &Entry) -> Result<(), CreatedError
             quoted(&journal.key(id)),
             quoted(&journal.known_hosts(id)),
         );
+        if let Some(host) = &machine.through {
+            let _ = writeln!(config, "  ProxyCommand {}", proxy(host, users));
+        }
     }
     put(&journal.known_hosts(id), &hosts)?;
     put(&journal.ssh_config(id), &config)
+}
+
+/// The command that reaches a machine through another host, which the user's own configuration knows.
+fn proxy(host: &str, users: Option<&Path>) -> String {
+    let own = users.map(|path| ["-F".to_owned(), path.to_string_lossy().into_owned()]);
+    let words: Vec<String> = ["ssh", "-o", "BatchMode=yes"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(own.into_iter().flatten())
+        .collect();
+    // ssh replaces `%` in this line; a shell reads it.
+    let plain = |words: &[String]| lab::quoted(words).replace('%', "%%");
+    format!("{} -W '[%h]:%p' -- {}", plain(&words), plain(&[host.to_owned()]))
 }
 
 /// Writes the configuration of a run: all its claims, and what the user has, and returns its path.
@@ -82,4 +98,17 @@ fn put(path: &Path, text: &str) -> Result<(), CreatedError> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let dir = TrustedDir::open(folder).map_err(driver::journal::JournalError::from)?;
     Ok(dir.replace(&name, text).map_err(driver::journal::JournalError::from)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::proxy;
+    use std::path::Path;
+
+    #[test]
+    fn a_machine_inside_of_a_host_s_network_is_reached_through_the_host() {
+        assert_eq!(proxy("ham0", None), "ssh -o BatchMode=yes -W '[%h]:%p' -- ham0");
+        let own = proxy("me@ham0", Some(Path::new("/home/me/my config%h")));
+        assert_eq!(own, "ssh -o BatchMode=yes -F '/home/me/my config%%h' -W '[%h]:%p' -- me@ham0");
+    }
 }

@@ -5,23 +5,16 @@ use crate::counter::Sample;
 use crate::nfs::NfsCounters;
 use crate::trial::Part;
 
-/// Returns samples with the sums of the clients' NFS counters, by the controller's clock, from the last first sample to the first last
-/// one. Between two samples of a client its counters are interpolated linearly. Empty if a client has no counters, or its clock was
+/// Returns samples with the sums of the clients' NFS counters, by the controller's clock, from the first to the last sample of any of
+/// them. Between two samples of a client its counters are interpolated linearly. Before its first sample and after its last one they
+/// are constant, since its load begins after the first and ends before the last. Empty if a client has no counters, or its clock was
 /// never compared.
 #[must_use]
 pub fn mounted(parts: &[Part]) -> Vec<Sample> {
     let Some(clients) = parts.iter().map(counted).collect::<Option<Vec<_>>>() else { return Vec::new() };
-    let ends = |of: fn(&[Point]) -> Option<&Point>| {
-        clients.iter().map(|points| of(points).map(|point| point.at_ns)).collect::<Option<Vec<u64>>>()
-    };
-    let begin = ends(<[Point]>::first).and_then(|all| all.into_iter().max());
-    let end = ends(<[Point]>::last).and_then(|all| all.into_iter().min());
-    let (Some(begin), Some(end)) = (begin, end) else { return Vec::new() };
-    if begin > end {
-        return Vec::new();
-    }
-    let inner = clients.iter().take(1).flatten().map(|point| point.at_ns);
-    let mut times: Vec<u64> = inner.filter(|at| (begin..end).contains(at)).chain([begin, end]).collect();
+    // The times of one client, and where the counters of the others begin or cease to grow.
+    let ends = clients.iter().flat_map(|points| points.first().into_iter().chain(points.last()));
+    let mut times: Vec<u64> = clients.iter().take(1).flatten().chain(ends).map(|point| point.at_ns).collect();
     times.sort_unstable();
     times.dedup();
     let at = |at_ns: u64| {
@@ -51,9 +44,11 @@ fn told(ns: u64, clock: ClockOffset) -> Option<u64> {
     u64::try_from(i128::from(ns) - i128::from(clock.ahead_ns)).ok()
 }
 
-/// The counters at a time between the first and the last point.
+/// The counters at a time; `None` without any point.
 fn interpolated(points: &[Point], at_ns: u64) -> Option<NfsCounters> {
-    let next = points.iter().position(|point| point.at_ns >= at_ns)?;
+    let Some(next) = points.iter().position(|point| point.at_ns >= at_ns) else {
+        return points.last().map(|point| point.nfs);
+    };
     let after = points.get(next)?;
     let Some(before) = next.checked_sub(1).and_then(|place| points.get(place)) else {
         return Some(after.nfs);
@@ -119,14 +114,20 @@ mod tests {
     fn counters_are_added_at_one_time() {
         let a = client(1000, &[(2000, 0), (2100, 100), (2200, 200)]);
         let b = client(-500, &[(450, 7), (550, 1007), (650, 1207)]);
-        assert_eq!(told(&[a, b]), [(1000, 507), (1100, 1207), (1150, 150 + 1207)]);
+        let sums = [(950, 7), (1000, 507), (1100, 1207), (1150, 150 + 1207), (1200, 200 + 1207)];
+        assert_eq!(told(&[a, b]), sums);
+    }
+
+    #[test]
+    fn a_client_that_has_not_begun_or_has_ended_moves_nothing() {
+        let (first, second) = (client(0, &[(100, 5), (200, 15)]), client(0, &[(300, 1), (400, 2)]));
+        assert_eq!(told(&[first, second]), [(100, 6), (200, 16), (300, 16), (400, 17)]);
     }
 
     #[test]
     fn without_all_counters_there_is_no_sum() {
         let a = client(0, &[(100, 1), (200, 2)]);
         assert!(told(&[a.clone(), client(0, &[])]).is_empty());
-        assert!(told(&[a.clone(), client(0, &[(300, 1), (400, 2)])]).is_empty(), "no common time");
         let unknown = Part { clock_before: None, ..a.clone() };
         assert!(told(&[a, unknown]).is_empty());
     }

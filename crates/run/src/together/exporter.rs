@@ -9,7 +9,7 @@ use crate::protocol::{Reply, Request, TrialRequest, Turn};
 use crate::serving::folder;
 use record::counter::ServerClock;
 use record::printable::chain;
-use record::trial::TrialRecord;
+use record::trial::{Outcome, TrialRecord};
 use stack::NfsSource;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +31,8 @@ pub(super) struct Exporter<'l> {
     sources: Vec<NfsSource>,
     /// Its clock against the controller's, once it counts.
     clock: Option<ServerClock>,
+    /// Why what it counted is incomplete.
+    failed: Option<String>,
     /// Why it can't go on.
     lost: Option<RunError>,
 }
@@ -64,7 +66,7 @@ impl<'l> Exporter<'l> {
         };
         let source = |(place, way): (usize, &&Route)| way.to(directory.join(folder(place)));
         let sources = ways.iter().enumerate().map(source).collect();
-        Ok(Exported::Up(Self { line, sources, clock: None, lost: None }))
+        Ok(Exported::Up(Self { line, sources, clock: None, failed: None, lost: None }))
     }
 
     /// What a client mounts.
@@ -171,7 +173,7 @@ impl<'l> Exporter<'l> {
 
     /// Ends its counting; `false` if it is lost. A failure is in its record.
     pub(super) fn counted(&mut self, cancel: &AtomicBool, sink: &mut Sink<'_>) -> Result<bool, RunError> {
-        let _ = self.does(Turn::End, cancel, sink)?;
+        self.failed = self.does(Turn::End, cancel, sink)?.err();
         Ok(!self.is_lost())
     }
 
@@ -181,7 +183,12 @@ impl<'l> Exporter<'l> {
             return Err(lost);
         }
         match self.line.ask(&Request::Withdraw, cancel, sink)? {
-            Reply::Trial { record, .. } => Ok(Served { record: *record, clock: self.clock }),
+            Reply::Trial { mut record, .. } => {
+                if let Some(why) = self.failed {
+                    record.outcome = Outcome::Failed(why);
+                }
+                Ok(Served { record: *record, clock: self.clock })
+            }
             other => Err(out_of_turn(&other)),
         }
     }

@@ -120,6 +120,45 @@ fn three_machines_are_one_trial_with_the_parts_kept() {
     assert_eq!((seeds.len(), seeds[0]), (3, 7), "no two machines do the same");
 }
 
+/// However late one machine is heard, a sum is that of the machines that it names.
+#[test]
+fn rates_while_the_load_runs_are_passed_on_as_a_sum() {
+    let dir = tempfile::tempdir().unwrap();
+    let event = Event::LoadSampled {
+        cell: request().cell.id,
+        iops: None,
+        bytes_per_second: None,
+        wait_ms: None,
+        load_iops: Some(100.0),
+        load_p99_ms: Some(1.0),
+        device_share: None,
+        machines: None,
+    };
+    let told = serde_json::to_string(&Reply::Event { event }).unwrap();
+    std::fs::write(dir.path().join("live.json"), format!("{told}\n")).unwrap();
+    let load = format!("cat live.json; {RESTED}");
+    for name in ["a", "b", "c"] {
+        say(dir.path(), &format!("{name}.json"), measured(10));
+    }
+    let mut lines = ["a", "b", "c"].map(|name| line(dir.path(), name, READY, &load));
+    let mut sums = Vec::new();
+    let mut sink = |event: Event| {
+        if let Event::LoadSampled { load_iops, load_p99_ms, machines, .. } = event {
+            sums.push((load_iops.unwrap(), load_p99_ms, machines.unwrap()));
+        }
+        Ok(())
+    };
+    let asked_live = TrialRequest { live: true, ..request() };
+    trial(&mut lines, &asked_live, &AtomicBool::new(false), &mut sink).unwrap().unwrap();
+    assert!(!sums.is_empty());
+    for (iops, p99, machines) in sums {
+        assert!((1..=3).contains(&machines.heard) && machines.of == 3, "{machines:?}");
+        assert!((iops - 100.0 * f64::from(machines.heard)).abs() < 1e-9 && p99.is_none(), "{iops}");
+    }
+    let Some(Request::Trial(trial)) = asked(dir.path(), "b").into_iter().next() else { panic!("no trial") };
+    assert!(trial.live, "each machine is asked for its rates");
+}
+
 #[test]
 fn a_machine_that_fails_under_load_ends_the_others_and_is_named() {
     let dir = tempfile::tempdir().unwrap();

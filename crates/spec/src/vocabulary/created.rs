@@ -48,6 +48,11 @@ pub(crate) static CREATED_VOLUME: Table = Table {
             "Size of each; left out where the machine brings it along. The driver's settings stand beside this key",
         ),
         key("count", Shape::Integer, "How many: `vol[0]` and so on"),
+        key(
+            "shuffle",
+            Shape::Switch,
+            "1: draw anew in each round which of them is vol[0], which is vol[1], ...",
+        ),
     ],
     instead: &[],
 };

@@ -42,7 +42,7 @@ fn client(target: &str, asked: u64, fetched: u64) -> Part {
     (record.files_before, record.files_after) = (Vec::new(), Vec::new());
     for sample in &mut record.evidence.samples {
         let done = (sample.monotonic_ns.saturating_sub(100 * SECOND)).min(20 * SECOND);
-        let server_read_bytes = fetched / SECOND * done / 20 + 7;
+        let server_read_bytes = fetched / 1000 * (done / 1_000_000) / 20 + 7;
         sample.nfs = Some(NfsCounters { server_read_bytes, ..NfsCounters::default() });
     }
     Part {
@@ -118,7 +118,7 @@ fn the_bytes_of_all_clients_are_followed_through_the_server() {
 
 #[test]
 fn without_the_counters_of_one_client_nothing_is_made_up() {
-    let (mut trial, cell) = trial([(GIB, GIB); 3], 3 * GIB, 4.0, 0.3);
+    let (mut trial, cell) = trial([(GIB, GIB); 3], GIB, 4.0, 0.3);
     trial.parts[1].record.evidence.samples.clear();
     trial.evidence.samples.retain(|sample| sample.server.is_some());
     let looks = looks(&trial, &cell).unwrap();

@@ -14,9 +14,6 @@ use std::time::Duration;
 
 /// Prints the claim's folders, `diskproof-$1-*`, in a folder, `$0`.
 const FOLDERS: &str = r#"for d in "$0"/diskproof-"$1"-*; do if [ -d "$d" ] && ! [ -L "$d" ]; then printf '%s\n' "$d"; fi; done"#;
-/// Prints the names of a claim's files, `$1-*`, in a folder, `$0`.
-const FILES: &str = r#"if [ -L "$0" ] || ! cd "$0" 2>/dev/null; then exit 0; fi
-for f in "$1"-*; do if [ -e "$f" ]; then printf '%s\n' "$f"; fi; done"#;
 /// Removes a claim's files, `$1-*`, from a folder, `$0`, and the folder if it is empty then. Prints what is left.
 const REMOVE: &str = r#"if [ -L "$0" ] || ! cd "$0" 2>/dev/null; then exit 0; fi
 rm -f -- "$1"-* && cd / && { rmdir -- "$0" 2>/dev/null || ls -A -- "$0"; }"#;
@@ -193,7 +190,7 @@ fn remove_folder(
     tell: &Teller<'_>,
     gone: &mut Gone,
 ) -> Result<bool, AtError> {
-    let files = files(at, folder, &claim.id)?;
+    let files = place::files(at, folder, &claim.id)?;
     let of = |file: &str| {
         let name = file.trim_start_matches(claim.id.as_str()).trim_start_matches('-');
         resource(ResourceKind::Volume, format!("{folder}/{file}"), name.split('.').next().unwrap_or(name))
@@ -223,10 +220,4 @@ fn remove_folder(
         gone.left.push(Left { resource, why });
     }
     Ok(!is_there.trim().is_empty())
-}
-
-/// The names of a claim's files in a folder.
-pub(super) fn files(at: &At, folder: &str, claim: &str) -> Result<Vec<String>, AtError> {
-    let said = at.run("look for the claim's files", &["sh", "-c", FILES, folder, claim])?;
-    Ok(said.lines().map(str::to_owned).collect())
 }

@@ -88,7 +88,7 @@ pub(super) fn list(options: &AtOptions, settings: &Settings, tell: &Teller<'_>) 
             }
         }
         for note in seen {
-            let mut there = super::destroy::files(at, &note.folder, &note.claim.id)?;
+            let mut there = super::place::files(at, &note.folder, &note.claim.id)?;
             for pool in note.pools() {
                 there.extend(pools::volumes(at, &pool, &note.claim.id)?);
             }

@@ -22,6 +22,9 @@ for lock in "$0"/*.lock; do if [ -e "$lock" ]; then flock "$lock" true || exit 1
 /// Removes a claim's folder once nothing of the claim is left. Prints what it removed.
 const FORGET: &str = r#"[ -d "$0" ] || exit 0
 cd "$0" && rm -f -- *.json *.tmp *.token *.lock ending && cd / && rmdir -- "$0" && echo gone"#;
+/// Prints the names of a claim's files, `$1-*`, in a folder, `$0`.
+const FILES: &str = r#"if [ -L "$0" ] || ! cd "$0" 2>/dev/null; then exit 0; fi
+for f in "$1"-*; do if [ -e "$f" ]; then printf '%s\n' "$f"; fi; done"#;
 /// Longest wait for the last change, which may be the copy of an image.
 const LAST: Duration = Duration::from_secs(3600);
 
@@ -79,6 +82,12 @@ pub(super) fn forget(at: &At, claim: &str) -> Result<bool, AtError> {
     let said =
         at.run("remove the driver's notes", &["sh", "-c", FORGET, &format!("{}/{claim}", root(at))])?;
     Ok(said.contains("gone"))
+}
+
+/// The names of a claim's files in a folder.
+pub(super) fn files(at: &At, folder: &str, claim: &str) -> Result<Vec<String>, AtError> {
+    let said = at.run("look for the claim's files", &["sh", "-c", FILES, folder, claim])?;
+    Ok(said.lines().map(str::to_owned).collect())
 }
 
 #[cfg(test)]

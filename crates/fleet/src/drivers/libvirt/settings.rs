@@ -92,7 +92,7 @@ pub(super) const VOLUME: [Row; 8] = [
         "cache",
         SettingKind::Text,
         || Value::from("none"),
-        "Cache mode of QEMU: none, directsync, writethrough, writeback, unsafe",
+        "Cache mode of QEMU: none, directsync, writethrough, writeback",
     ),
     row(
         "aio",
@@ -114,6 +114,9 @@ pub(super) const VOLUME: [Row; 8] = [
     row("iops", SettingKind::Integer, "Most I/Os per second, reads and writes together; libvirt enforces it"),
     row("bps", SettingKind::Bytes, "Most bytes per second, reads and writes together; libvirt enforces it"),
 ];
+
+/// Volumes of a machine, at most: each takes a slot of the guest's bus and a letter of the alphabet.
+const MOST_VOLUMES: usize = 20;
 
 /// A machine to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,6 +206,13 @@ fn read_one(machine: &MachineRequest, problems: &mut Vec<Problem>) -> Option<Wan
     let emulate = reader.switch("emulate");
     let ssh_config = reader.text("ssh_config").map(PathBuf::from);
     reader.listed("hosts");
+    if machine.volumes.len() > MOST_VOLUMES {
+        reader.wrong(
+            None,
+            &format!("has more than {MOST_VOLUMES} volumes"),
+            "a virtio disk takes a slot of the guest's bus",
+        );
+    }
     let volumes: Vec<WantedVolume> =
         machine.volumes.iter().filter_map(|volume| read_volume(&machine.name, volume, problems)).collect();
     for (at, volume) in machine.volumes.iter().enumerate() {
@@ -248,7 +258,7 @@ fn read_volume(machine: &str, volume: &VolumeRequest, problems: &mut Vec<Problem
         reader.wrong(None, "has no size of at least 1 MiB, in whole sectors of 512 bytes", "say `size`");
     }
     let format = reader.choice("format", &["raw", "qcow2"]);
-    let cache = reader.choice("cache", &["none", "directsync", "writethrough", "writeback", "unsafe"]);
+    let cache = reader.choice("cache", &["none", "directsync", "writethrough", "writeback"]);
     let io =
         reader.settings.contains_key("aio").then(|| reader.choice("aio", &["threads", "native", "io_uring"]));
     let io = io.flatten();

@@ -76,6 +76,17 @@ fn each_wrong_setting_is_named_by_its_key() {
 }
 
 #[test]
+fn a_guest_has_no_slots_for_any_number_of_volumes() {
+    let names: Vec<String> = (0..21).map(|number| format!("v{number}")).collect();
+    let volumes: Vec<(&str, Option<u64>, Value)> =
+        names.iter().map(|name| (name.as_str(), Some(1 << 20), json!({}))).collect();
+    assert_eq!(read(&[machine("big", plain("ham0"), &volumes[..20])]).unwrap()[0].volumes.len(), 20);
+    assert_eq!(keys(&read(&[machine("big", plain("ham0"), &volumes)]).unwrap_err()), [(None, None)]);
+    let twice = [volumes[0].clone(), volumes[0].clone()];
+    assert_eq!(keys(&read(&[machine("big", plain("ham0"), &twice)]).unwrap_err()), [(None, None)]);
+}
+
+#[test]
 fn machines_on_several_hosts_name_all_of_them_so_that_destroy_finds_them() {
     let on = |host: &str, hosts: Value| json!({ "host": host, "image": "x", "hosts": hosts });
     let both = json!(["ham0", "ham1"]);
