@@ -12,6 +12,7 @@ mod lab;
 mod lifecycle;
 mod machines;
 mod money;
+mod output;
 mod report;
 mod share;
 
@@ -28,12 +29,13 @@ pub(crate) use import::Import;
 pub(crate) use job::{Cut, Job, JobCollect, JobMake, JobRun, JobSubmit, JobVerb, JobWork};
 pub(crate) use kept::{List, Undo};
 pub(crate) use lab::{Build, Lab, LabVerb, Shape};
-pub(crate) use lifecycle::{Destroy, Leftovers, Login, OfExperiment, Test, Trials};
+pub(crate) use lifecycle::{Destroy, Login, OfExperiment, Test, Trials};
 pub(crate) use machines::{
     From, Machines, MachinesGet, MachinesList, MachinesMount, MachinesPut, MachinesRun, MachinesShell,
     MachinesStatus, MachinesTunnel, MachinesVerb, MachinesVerbArgs, MachinesWake, MachinesWatch,
 };
 pub(crate) use money::{By, Choose, Cost, Wants};
+pub(crate) use output::{Events, JsonOnly};
 pub(crate) use report::Report;
 pub(crate) use share::{Place, Pull, Push, Search};
 
@@ -358,14 +360,6 @@ pub(crate) struct Quick {
     pub(crate) events: Events,
 }
 
-/// How a run reports its events.
-#[derive(Debug, Clone, Copy, clap::Args)]
-pub(crate) struct Events {
-    /// Print every event as one line of JSON; the same as --progress json
-    #[arg(long, conflicts_with_all = ["quiet", "progress"])]
-    pub(crate) json: bool,
-}
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct New {
     /// Where to write it; default: standard output
@@ -452,13 +446,6 @@ pub(crate) struct Show {
     #[arg(default_value = "latest")]
     pub(crate) run: String,
     /// Print one JSON document, the same as `export --json`
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct JsonOnly {
-    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -23,7 +23,7 @@ fn home(changes: &[(&str, &str)]) -> TempDir {
     std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     let settings = format!(
         "root: {}\nvolumes: {{ a: {{ size: 1g, iops: 7 }}, b: {{}} }}\n",
-        home.path().join("root").display()
+        home.path().join("root").to_string_lossy()
     );
     std::fs::write(home.path().join("settings.yaml"), settings).unwrap();
     home
@@ -35,7 +35,7 @@ fn diskproof(home: &Path, args: &[&str]) -> (i32, String, String) {
         .args(args)
         .env_clear()
         .env("HOME", home)
-        .env("PATH", format!("{}:/usr/bin:/bin", home.display()))
+        .env("PATH", format!("{}:/usr/bin:/bin", home.to_string_lossy()))
         .env("FOLDER_SECRET", "hunter2hunter2")
         .current_dir(home)
         .output()

@@ -183,7 +183,7 @@ fn validate_names_what_is_wrong_and_tells_prices_by_the_users_list() {
     );
     let own = json!({"settings": {"type": "ephemeral"}});
     assert_eq!(
-        problems(json!({}), &[own.clone()]),
+        problems(json!({}), std::slice::from_ref(&own)),
         ["machine_type: m7i.large brings 0 ephemeral disks along, not 1"]
     );
 

@@ -14,7 +14,7 @@ use crate::tariff::PriceList;
 use crate::template::{Instance, Template};
 use crate::tree::{Key, Node, Value};
 use crate::vocabulary::{STACK, WORKLOAD};
-use crate::{loading, nfs_remote, persistent_stacks, stack, target, volume, workload};
+use crate::{created, loading, nfs_remote, persistent_stacks, stack, target, volume, workload};
 use record::id::LOCAL;
 use record::plan::{Cell, PriceListInfo, Prices};
 use record::quantity::Bytes;
@@ -118,8 +118,10 @@ pub(crate) fn read(
     problems: &mut Problems<'_>,
 ) -> Matrix {
     let Machines { targets, prices: machines } = target::read(fields.get("targets"), prices, scope, problems);
-    let volumes = volume::read(fields.get("volumes"), &targets, prices, base_dir, scope, problems);
-    if volumes.is_empty() && fields.get("volumes").is_none() {
+    let node = fields.get("volumes");
+    let made = created::entries(&targets, node.map(|node| node.span).unwrap_or_default(), problems);
+    let volumes = volume::read(node, made, &targets, prices, base_dir, scope, problems);
+    if volumes.is_empty() && node.is_none() {
         let span = fields.key("experiment").map(|key| key.span).unwrap_or_default();
         problems.add_missing(span, "an experiment needs `volumes`").help(
             "volumes: where data may live; volumes that a driver creates stand in the target: `targets: { m: { driver: NAME, volumes: { ... } } }`",

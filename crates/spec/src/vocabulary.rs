@@ -2,6 +2,7 @@
 //! they can't disagree.
 
 mod asked;
+mod ceiling;
 mod created;
 mod find;
 mod knobs;
@@ -17,6 +18,7 @@ mod workload;
 mod zfs;
 
 pub(crate) use asked::{CONTRAST, EXPECTATION};
+pub(crate) use ceiling::CEILING;
 pub(crate) use created::{CREATED, CREATED_VOLUME};
 pub(crate) use find::{FIND, FIND_BY, FIND_LIMIT};
 pub(crate) use knobs::KNOBS;
@@ -180,21 +182,6 @@ pub(crate) static TARGET: Table = Table {
             "volumes",
             "volumes stand at the top of the file, unless a driver creates the machine: `driver: NAME`",
         ),
-    ],
-};
-
-/// What a machine passes on.
-pub(crate) static CEILING: Table = Table {
-    what: "`limits` of a machine",
-    keys: &[
-        key("iops", Shape::Integer, "Reads and writes per second, of all volumes together"),
-        key("bps", Shape::Size, "Bytes read and written per second, of all volumes together"),
-    ],
-    instead: &[
-        ("total_iops", "write `iops`: both directions together"),
-        ("total_bps", "write `bps`: both directions together"),
-        ("throughput", "write `bps`"),
-        ("bw", "write `bps`"),
     ],
 };
 

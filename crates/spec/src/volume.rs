@@ -1,6 +1,5 @@
 //! Volumes as declared, resolved to single volumes.
 
-use crate::created;
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
 use crate::limits::MAX_VOLUMES;
@@ -34,16 +33,16 @@ pub(crate) struct Entry {
     pub(crate) is_shuffled: bool,
 }
 
-/// Reads `volumes`.
+/// Reads `volumes`. `found`: the entries of volumes that drivers create.
 pub(crate) fn read(
     node: Option<&Node>,
+    mut found: Vec<Entry>,
     targets: &[Target],
     prices: Option<&PriceList>,
     base_dir: &Path,
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Vec<Entry> {
-    let mut found = created::entries(targets, node.map(|node| node.span).unwrap_or_default(), problems);
     let Some(node) = node else { return found };
     let Some(entries) = named(node, "a map: NAME: { emulate | directory | disks }", problems) else {
         return found;

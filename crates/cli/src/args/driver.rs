@@ -1,5 +1,6 @@
 //! The commands and flags of `diskproof driver`.
 
+use super::output::JsonOnly;
 use clap::{Args, Subcommand, ValueHint};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,7 +37,7 @@ pub(crate) struct Driver {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DriverVerb {
     /// List the built-in drivers and those on the PATH
-    List(super::JsonOnly),
+    List(JsonOnly),
     /// Check that a driver keeps to the protocol; it creates machines and destroys them again
     #[command(after_help = CHECK_HELP)]
     Check(DriverCheck),

@@ -1,6 +1,7 @@
 //! The commands for machines that drivers create.
 
-use super::{Events, Experiment};
+use super::experiment::Experiment;
+use super::output::Events;
 use clap::ValueEnum;
 
 /// The end of `diskproof create --help`.
@@ -65,11 +66,4 @@ pub(crate) struct Test {
     pub(crate) destroy: Destroy,
     #[command(flatten)]
     pub(crate) events: Events,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Leftovers {
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }

@@ -1,5 +1,6 @@
 //! The commands and flags of `diskproof machines`.
 
+use super::output::JsonOnly;
 use clap::{Subcommand, ValueHint};
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
@@ -119,7 +120,7 @@ pub(crate) enum MachinesVerb {
     #[command(after_help = MOUNT_HELP)]
     Mount(MachinesMount),
     /// List what runs left at providers: machines and volumes of any diskproof, with their price per day
-    Leftovers(super::Leftovers),
+    Leftovers(JsonOnly),
     /// Look at machines regularly, and run a program when one dies, comes back, or has a run that hangs
     /// or nears its deadline
     #[command(after_help = WATCH_HELP)]

@@ -2,7 +2,6 @@
 
 use super::driver::places;
 use super::experiment;
-use super::session::Session;
 use crate::args::Destroy;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -17,8 +16,7 @@ use fleet::created::{
 };
 use record::id::RunId;
 use record::plan::Plan;
-use record::printable::{Shown as _, indented, printable};
-use record::target::TargetKind;
+use record::printable::{Shown as _, indented};
 use report::money;
 use spec::AtKey;
 use std::collections::BTreeMap;
@@ -55,26 +53,6 @@ pub(crate) fn prepare(
     put_prices(plan, &groups);
     within_budget(plan, &groups)?;
     Ok(Some(Machines { groups, destroy, claims: Vec::new() }))
-}
-
-/// Puts settings of drivers from the command line (`TARGET.KEY`) into a plan, over those of the experiment.
-///
-/// # Errors
-/// There is no such target, or no driver creates it.
-pub(crate) fn set(plan: &mut Plan, all: BTreeMap<String, String>) -> Result<(), Failure> {
-    for (name, value) in all {
-        let (target, key) = name.split_once('.').unwrap_or((&name, ""));
-        let created = plan.targets.iter_mut().find(|one| one.name == target).map(|one| &mut one.kind);
-        let Some(TargetKind::Created { settings, .. }) = created else {
-            let name = printable(&name);
-            return Err(Failure::input(format!(
-                "--set {name}: no target `{}` has a driver",
-                printable(target)
-            )));
-        };
-        settings.insert(key.to_owned(), value.into());
-    }
-    Ok(())
 }
 
 /// The machines of a run that goes on: those that it left, or else new ones.
@@ -194,29 +172,28 @@ impl<'a> Site<'a> {
     ///
     /// # Errors
     /// They can't be created or entered. What was created is destroyed again.
-    pub(crate) fn open(session: &Session<'a>, machines: &Machines, wish: &Wish) -> Result<Self, Failure> {
-        let options = session.settings.fleet();
-        let journal = Journal::of(&session.settings.state.value);
+    pub(crate) fn open(
+        (run, plan): (&RunId, &'a Plan),
+        machines: &Machines,
+        settings: &Settings,
+        wish: &Wish,
+    ) -> Result<Self, Failure> {
+        let options = settings.fleet();
+        let journal = Journal::of(&settings.state.value);
         let mut site = Site {
             entered: None,
             held: Vec::new(),
-            places: places(session.settings)?,
+            places: places(settings)?,
             destroy: machines.destroy,
-            plan: session.plan,
+            plan,
             options: options.clone(),
         };
         site.held = existing(&machines.claims, &journal, &site.places)?;
         if site.held.is_empty() {
-            site.held = made(
-                &session.run.0,
-                session.plan,
-                &machines.groups,
-                (&journal, &site.places),
-                machines.destroy,
-                wish,
-            )?;
+            site.held =
+                made(&run.0, plan, &machines.groups, (&journal, &site.places), machines.destroy, wish)?;
         }
-        site.entered = Some(enter(session.plan, &site.held, &journal, &options, &wish.cancel)?);
+        site.entered = Some(enter(plan, &site.held, &journal, &options, &wish.cancel)?);
         Ok(site)
     }
 

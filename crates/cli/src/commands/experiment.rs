@@ -8,6 +8,8 @@ use crate::parameters;
 use record::id::RunId;
 use record::plan::Plan;
 use record::printable::Shown as _;
+use record::printable::printable;
+use record::target::TargetKind;
 use spec::{LoadError, Loaded};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -33,7 +35,7 @@ pub(crate) fn load(args: &Experiment) -> Result<Plan, Failure> {
         output::aside(&format!("note: {note}"));
     }
     let mut plan = loaded.plan;
-    super::created::set(&mut plan, of_drivers)?;
+    put_settings(&mut plan, of_drivers)?;
     let today = today();
     if let Some(list) = plan.prices.list.as_ref().filter(|list| list.is_past(&today)) {
         let last = list.valid_until.as_deref().unwrap_or_default();
@@ -107,6 +109,26 @@ pub(crate) fn run_id() -> RunId {
     let mixed = now.timestamp().subsec_nanosecond().unsigned_abs() ^ std::process::id().rotate_left(16);
     let digits = (mixed ^ (mixed >> 16)) & 0xffff;
     RunId(format!("{}-{digits:04x}", now.strftime("%Y%m%d-%H%M%S")))
+}
+
+/// Puts settings of drivers from the command line (`TARGET.KEY`) into a plan, over those of the experiment.
+///
+/// # Errors
+/// There is no such target, or no driver creates it.
+fn put_settings(plan: &mut Plan, all: BTreeMap<String, String>) -> Result<(), Failure> {
+    for (name, value) in all {
+        let (target, key) = name.split_once('.').unwrap_or((&name, ""));
+        let created = plan.targets.iter_mut().find(|one| one.name == target).map(|one| &mut one.kind);
+        let Some(TargetKind::Created { settings, .. }) = created else {
+            let name = printable(&name);
+            return Err(Failure::input(format!(
+                "--set {name}: no target `{}` has a driver",
+                printable(target)
+            )));
+        };
+        settings.insert(key.to_owned(), value.into());
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub(crate) fn answer(session: Session<'_>) -> Result<Exit, Failure> {
         return conclude(&session, &ended);
     };
     let wish = listen()?;
-    let mut site = Site::open(&session, machines, &wish)?;
+    let mut site = Site::open((&session.run, session.plan), machines, session.settings, &wish)?;
     let exit = measure_on(&session, &site, &wish).and_then(|ended| conclude(&session, &ended));
     let passed = matches!(exit, Ok(Exit::Fine));
     match (exit, site.close(passed)) {

@@ -1,7 +1,7 @@
 //! Calls of EC2's API by the `aws` program.
 
-use super::driver::Pace;
 use super::error::AwsError;
+use super::pace::Pace;
 use host::{CommandFailure, Invocation, Runner, Tool};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;

@@ -12,6 +12,7 @@ mod found;
 mod image;
 mod instance_type;
 mod launch;
+mod pace;
 mod price;
 mod reading;
 mod settings;
@@ -21,4 +22,5 @@ mod tags;
 mod user_data;
 mod wait;
 
-pub use driver::{Ec2, Pace};
+pub use driver::Ec2;
+pub use pace::Pace;

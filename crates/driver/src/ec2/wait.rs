@@ -4,6 +4,7 @@ use super::aws::Aws;
 use super::error::Ec2Error;
 use super::found::{address, instances, state};
 use super::launch::device_name;
+use super::pace::Pace;
 use super::reading::{Machine, Wanted};
 use super::{ebs::VolumeType, tags};
 use crate::protocol::Claim;
@@ -93,7 +94,7 @@ pub(super) fn volume_id(instance: &Value, index: usize) -> Option<&str> {
 
 /// Waits until something answers at the port of a machine's sshd.
 pub(super) fn until_answers(
-    pace: super::Pace,
+    pace: Pace,
     machine: &str,
     id: &str,
     (address, port): (&str, u16),

@@ -2,7 +2,7 @@
 
 use super::credentials::Credentials;
 use super::failure::{CallError, passes, read_error};
-use super::inventory::Operation;
+use super::operation::Operation;
 use super::pace::Pace;
 use crate::protocol::Failure;
 use host::http::{Body, HttpUrl, Request, send};

@@ -1,15 +1,12 @@
 //! The bodies of requests that create machines.
 
 use super::failure::users;
-use super::machine::{Machine, Place, region_of};
+use super::machine::{BOOT, Machine, Place, region_of};
 use super::name;
 use super::volume::{LOCAL, Volume};
 use crate::protocol::{Claim, Failure};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-
-/// The device name of the disk that a machine boots from.
-pub(super) const BOOT: &str = "diskproof-boot";
 
 /// What all machines of a request share.
 pub(super) struct Common<'a> {

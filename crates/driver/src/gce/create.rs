@@ -3,8 +3,9 @@
 use super::api::Api;
 use super::body::{self, Common};
 use super::failure::{providers, users};
-use super::inventory::{Instance, Operation};
+use super::inventory::Instance;
 use super::machine::{Machine, Place};
+use super::operation::Operation;
 use super::volume::{LOCAL_BYTES, Volume};
 use super::{name, ssh};
 use crate::protocol::{
@@ -150,7 +151,7 @@ fn tell_made(made: &BTreeMap<String, Instance>, tell: &Teller<'_>) {
         instance.local_disks().for_each(|disk| tell.made(disk));
         for disk in instance.disks.iter().filter(|disk| !disk.is_local()) {
             let path = disk.path();
-            let name = super::inventory::last(&path).to_owned();
+            let name = super::operation::last(&path).to_owned();
             tell.made(Resource { kind: ResourceKind::Volume, id: path, name });
         }
     }

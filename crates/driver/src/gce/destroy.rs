@@ -2,8 +2,9 @@
 
 use super::api::Api;
 use super::failure::{CallError, providers};
-use super::inventory::{Disk, Instance, Operation, last};
+use super::inventory::{Disk, Instance};
 use super::name;
+use super::operation::{Operation, last};
 use crate::protocol::{Answer, Claim, Failure, Left, Resource};
 use crate::serve::Teller;
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,7 +6,7 @@ use super::failure::{drivers, users};
 use super::machine::{self, Asked, Machine, Place};
 use super::pace::Pace;
 use super::volume::Volume;
-use super::{create, destroy, inventory, look, name, table};
+use super::{create, destroy, look, name, table};
 use crate::protocol::{
     Answer, Claim, Failure, MachineRequest, Offer, Rates, Settings, Task, Valid, VolumeOffer,
 };
@@ -122,7 +122,7 @@ fn from_metadata(server: Option<&str>, key: &str, path: &str) -> Result<String, 
     let server = server.ok_or_else(|| users(format!("{key} is missing"), &help))?;
     let told =
         ask_metadata(server, path).map_err(|why| users(format!("{key} is missing, and {why}"), &help))?;
-    Ok(inventory::last(told.trim()).to_owned())
+    Ok(super::operation::last(told.trim()).to_owned())
 }
 
 /// A machine with the place that its settings or the metadata server name.

@@ -3,71 +3,11 @@
 use super::api::Api;
 use super::failure::CallError;
 use super::name::CLAIM;
+use super::operation::{Operation, last};
 use crate::protocol::{Resource, ResourceKind};
 use record::printable::printable;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-
-/// An operation: what a call began.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Operation {
-    pub(super) name: String,
-    pub(super) operation_type: String,
-    pub(super) status: String,
-    /// URLs of the zone or region it is in; neither: it is global.
-    zone: Option<String>,
-    region: Option<String>,
-    pub(super) target_link: String,
-    error: Option<OperationErrors>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-struct OperationErrors {
-    #[serde(default)]
-    errors: Vec<OperationError>,
-}
-
-/// Why an operation failed.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct OperationError {
-    #[serde(default)]
-    pub(super) code: String,
-    #[serde(default)]
-    message: String,
-}
-
-impl OperationError {
-    /// The error as a sentence reads it.
-    pub(super) fn text(&self) -> String {
-        format!("{} ({})", printable(&self.message), printable(&self.code))
-    }
-}
-
-impl Operation {
-    pub(super) fn is_done(&self) -> bool {
-        self.status == "DONE"
-    }
-
-    /// The same operation at its end.
-    pub(super) fn ended(self) -> Self {
-        Self { status: "DONE".to_owned(), ..self }
-    }
-
-    /// The first error, if it failed.
-    pub(super) fn error(&self) -> Option<&OperationError> {
-        self.error.as_ref()?.errors.first()
-    }
-
-    /// Its path below the project.
-    pub(super) fn path(&self) -> String {
-        match (&self.zone, &self.region) {
-            (Some(zone), _) => format!("zones/{}/operations/{}", last(zone), self.name),
-            (None, Some(region)) => format!("regions/{}/operations/{}", last(region), self.name),
-            (None, None) => format!("global/operations/{}", self.name),
-        }
-    }
-}
 
 /// A machine.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -259,11 +199,6 @@ fn filter(claim: Option<&str>) -> String {
 
 fn is_of(labels: &BTreeMap<String, String>, claim: Option<&str>) -> bool {
     labels.get(CLAIM).is_some_and(|id| claim.is_none_or(|claim| claim == id))
-}
-
-/// The last part of a URL.
-pub(super) fn last(url: &str) -> &str {
-    url.rsplit('/').next().unwrap_or_default()
 }
 
 /// The part of a resource's URL after its project.

@@ -1,11 +1,14 @@
 //! Machines as they are asked for, read from a request and checked.
 
+use super::name;
 use super::settings::Reader;
 use super::table::{self, IMAGE, USER};
 use super::volume::{self, Volume};
-use super::{inventory, name};
 use crate::protocol::{MachineRequest, Problem};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The device name of the disk that a machine boots from.
+pub(super) const BOOT: &str = "diskproof-boot";
 
 /// Where machines are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +73,7 @@ fn read_one(request: &MachineRequest, is_twice: bool, asked: &mut Asked) {
     let mut names = BTreeSet::new();
     for wanted in &request.volumes {
         let (volume, mut read) = volume::read(&request.name, wanted);
-        if !names.insert(&wanted.name) || wanted.name == super::body::BOOT {
+        if !names.insert(&wanted.name) || wanted.name == BOOT {
             read.problem(None, "the name of this volume is taken", None);
         }
         asked.problems.append(&mut read.problems);
@@ -101,7 +104,7 @@ fn read_one(request: &MachineRequest, is_twice: bool, asked: &mut Asked) {
 }
 
 fn place(reader: &mut Reader<'_>) -> Option<Place> {
-    match (reader.text("zone").map(|zone| inventory::last(&zone).to_owned()), reader.text("region")) {
+    match (reader.text("zone").map(|zone| super::operation::last(&zone).to_owned()), reader.text("region")) {
         (Some(zone), Some(region)) if region_of(&zone) != region => {
             reader.problem(
                 Some("zone"),

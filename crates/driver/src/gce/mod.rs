@@ -14,6 +14,7 @@ mod inventory;
 mod look;
 mod machine;
 mod name;
+mod operation;
 mod pace;
 mod settings;
 mod ssh;

@@ -1,6 +1,6 @@
 //! Keys of machines that a driver creates. All other keys are the driver's own settings.
 
-use super::CEILING;
+use super::ceiling::CEILING;
 use super::prices::VOLUME_PRICE;
 use super::shape::{Shape, Table, key, needed};
 

@@ -1,6 +1,6 @@
 //! `diskproof machines leftovers`: what runs left at providers.
 
-use crate::args::Leftovers;
+use crate::args::JsonOnly;
 use crate::commands::create::day;
 use crate::commands::created::{files, now};
 use crate::commands::driver::places;
@@ -15,7 +15,7 @@ use report::money;
 /// Hours of a day.
 const HOURS: f64 = 24.0;
 
-pub(super) fn leftovers(args: &Leftovers, settings: &Settings) -> Result<Exit, Failure> {
+pub(super) fn leftovers(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure> {
     let journal = Journal::of(&settings.state.value);
     let (found, failed) = fleet::created::leftovers(&journal, &places(settings)?, &files(settings)?)?;
     failed.iter().for_each(|why| output::aside(&format!("warning: {why}")));
