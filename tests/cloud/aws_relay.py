@@ -31,7 +31,7 @@ def text_of(fd):
 
 def call(request):
     files = [captured(name) for name in ("in", "out", "err")]
-    os.write(files[0], request["stdin"].encode())
+    os.write(files[0], request.get("stdin", "").encode())
     os.lseek(files[0], 0, os.SEEK_SET)
     child = os.fork()
     if child == 0:

@@ -92,6 +92,9 @@ struct Trial<'a> {
 /// What was said of resources during a call, in order.
 type Told = Vec<(Resource, bool)>;
 
+/// Sends a request to a program, and passes on what it says.
+type Ask<'a> = dyn FnMut(&Program, &How<'_>, &mut dyn FnMut(Heard<'_>)) -> Result<Answer, CallError> + 'a;
+
 impl Trial<'_> {
     fn rule(&mut self, text: &'static str, kept: Result<(), String>) {
         let kept = kept.map_or_else(Kept::No, |()| Kept::Yes);
@@ -132,7 +135,7 @@ impl Trial<'_> {
 
     fn hear(
         &mut self,
-        ask: &mut dyn FnMut(&Program, &How<'_>, &mut dyn FnMut(Heard<'_>)) -> Result<Answer, CallError>,
+        ask: &mut Ask<'_>,
         kill_at: Option<usize>,
         told: &mut Told,
     ) -> Result<Answer, CallError> {

@@ -12,6 +12,7 @@ use crate::{
     changes, contrast, derive, expect, find, matrix, measure, money, price, prices, provision, value,
 };
 use record::plan::Plan;
+use record::target::TargetKind;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -67,7 +68,9 @@ pub(crate) fn read(
             changes::check(node, &matrix.targets, cells, &measure, problems);
         }
         if let Some(node) = fields.get("measure") {
-            measure::check(node, &measure, &Rest { cells, derived: &derived, prices: &prices }, problems);
+            let has_driver = matrix.targets.iter().any(|one| matches!(one.kind, TargetKind::Created { .. }));
+            let rest = Rest { cells, derived: &derived, prices: &prices, has_driver };
+            measure::check(node, &measure, &rest, problems);
         }
     }
     match (experiment, matrix.cells, problems.none()) {

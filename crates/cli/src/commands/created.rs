@@ -318,13 +318,13 @@ pub(crate) fn made(
         cancel: &wish.cancel,
         tell: &output::aside,
     };
-    create(groups, journal, &making).map_err(|(error, held)| {
-        output::aside("not all machines could be created; what was created is destroyed");
-        if let Err(failure) = gone(held.into_iter(), places) {
-            output::aside(&failure.to_string());
-        }
-        Failure::from(error)
-    })
+    let (held, made) = create(groups, journal, &making);
+    let Err(error) = made else { return Ok(held) };
+    output::aside("not all machines could be created; what was created is destroyed");
+    if let Err(failure) = gone(held.into_iter(), places) {
+        output::aside(&failure.to_string());
+    }
+    Err(Failure::from(error))
 }
 
 /// Destroys claims.

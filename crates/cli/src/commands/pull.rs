@@ -42,11 +42,9 @@ fn told(address: &Address, pulled: &Pulled) -> String {
     let mut text = if *was_here {
         format!("run {run} is this run already; nothing was stored\n")
     } else {
-        let (experiment, trials) = (info.experiment.shown(), info.trials);
-        format!(
-            "run {run}, experiment {experiment}: {trials} trials, {} from {address}\n",
-            size(*received_bytes)
-        )
+        let experiment = info.experiment.shown();
+        let trials = if info.trials == 1 { "1 trial".to_owned() } else { format!("{} trials", info.trials) };
+        format!("run {run}, experiment {experiment}: {trials}, {} from {address}\n", size(*received_bytes))
     };
     if !info.replaced.is_empty() {
         let kinds: Vec<String> = info.replaced.iter().map(|kind| kind.shown().to_string()).collect();

@@ -79,6 +79,9 @@ fn table(found: &[Found], compared: bool) -> String {
         let fact = |name: &str| listed.facts.get(name).map_or_else(|| "?".to_owned(), |fact| cut(fact));
         let against = match (compared, differs.as_slice()) {
             (false, _) => String::new(),
+            (true, []) if !listed.facts.contains_key("device") => {
+                "alike, but no device is recorded".to_owned()
+            }
             (true, []) => "alike".to_owned(),
             (true, differs) => format!("not comparable: other {}", differs.join(", ")),
         };

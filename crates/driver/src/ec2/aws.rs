@@ -3,7 +3,11 @@
 use super::driver::Pace;
 use super::error::AwsError;
 use host::{CommandFailure, Invocation, Runner, Tool};
+use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::Value;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::time::{Duration, Instant};
 
 /// The environment variables that are for `aws` alone: credentials, and the way to the service.
@@ -73,7 +77,10 @@ impl<'a> Aws<'a> {
 
     fn once(&self, operation: &str, input: &Value) -> Result<Value, AwsError> {
         let program = |source| AwsError::Program { operation: operation.to_owned(), source };
-        let invocation = self.invocation(operation, input).map_err(program)?;
+        let input = input_file(input).map_err(|source| {
+            program(CommandFailure::Spawn { argv: vec![Tool::Aws.name().to_owned()], source })
+        })?;
+        let invocation = self.invocation(operation, &input).map_err(program)?;
         let output = match self.runner.run(&invocation) {
             Ok(output) => output,
             Err(CommandFailure::Failed { argv, status, stdout, stderr }) => {
@@ -92,14 +99,14 @@ impl<'a> Aws<'a> {
 
     /// `aws` dies with the driver: a call that it begins later, or repeats, would outlive a `destroy`. It makes one try; [`Self::call`] does
     /// the rest, so that there is one rule for tries.
-    fn invocation(&self, operation: &str, input: &Value) -> Result<Invocation, CommandFailure> {
+    fn invocation(&self, operation: &str, input: &File) -> Result<Invocation, CommandFailure> {
+        let path = format!("file:///proc/{}/fd/{}", std::process::id(), input.as_raw_fd());
         let mut invocation = Invocation::new(Tool::Setpriv)
             .args(["--pdeathsig", "KILL"])
             .arg(host::resolve(Tool::Aws)?)
             .args(["ec2", operation, "--region", &self.region, "--output", "json"])
             .args(["--cli-connect-timeout", "10", "--cli-read-timeout", "60"])
-            .args(["--cli-input-json", "file:///dev/stdin"])
-            .stdin(input.to_string())
+            .args(["--cli-input-json", &path])
             .timeout(TIME_LIMIT)
             .env("AWS_MAX_ATTEMPTS", "1")
             .env("AWS_PAGER", "");
@@ -113,6 +120,13 @@ impl<'a> Aws<'a> {
         }
         Ok(invocation)
     }
+}
+
+/// A file in memory. `aws` reads its input more than once, so a pipe doesn't do.
+fn input_file(input: &Value) -> io::Result<File> {
+    let mut file = File::from(memfd_create("input", MemfdFlags::CLOEXEC)?);
+    file.write_all(input.to_string().as_bytes())?;
+    Ok(file)
 }
 
 /// Reads the message of `aws`; `None`: it isn't about the call but about `aws` itself.

@@ -102,60 +102,66 @@ impl Api<'_> {
         body: Option<&Value>,
     ) -> Result<T, CallError> {
         let what = format!("{method} {path}");
-        let mut url =
-            HttpUrl::parse(&format!("{}/compute/v1/projects/{}/{path}", self.endpoint, self.project))
-                .map_err(|error| CallError::Credentials(error.to_string()))?;
-        for (name, value) in query {
-            url = url.with_query(name, value);
-        }
         let mut made = 0;
         let mut has_renewed = false;
         loop {
             made += 1;
-            let token = self.credentials.token().map_err(CallError::Credentials)?;
-            let mut request = Request::new(method, url.clone())
-                .idle_limit(PATIENCE)
-                .secret_header("Authorization", format!("Bearer {token}"));
-            if let Some(body) = body {
-                request = request
-                    .header("Content-Type", "application/json")
-                    .body(Body::Bytes(body.to_string().into_bytes()));
-            } else if method == "POST" {
-                request = request.header("Content-Length", "0");
-            }
-            let error = match send(&request) {
-                Ok(reply) if reply.is_success() => {
-                    return serde_json::from_slice(&reply.body)
-                        .map_err(|error| CallError::Unreadable { what, why: error.to_string() });
-                }
-                Ok(reply) => {
-                    let (reason, message) = read_error(&reply.body);
-                    let may_pass = passes(reply.status, reason.as_deref());
-                    let error =
-                        CallError::Refused { what: what.clone(), status: reply.status, reason, message };
-                    if reply.status == 401 && !has_renewed && self.credentials.renew() {
-                        has_renewed = true;
-                        continue;
-                    }
-                    if !may_pass {
-                        return Err(error);
-                    }
-                    error
-                }
-                Err(error) => {
-                    let may_pass = error.may_pass();
-                    let error =
-                        CallError::Unanswered { what: what.clone(), why: error.to_string(), attempts: made };
-                    if !may_pass {
-                        return Err(error);
-                    }
-                    error
-                }
+            let request = self.request(method, path, query, body)?;
+            let (error, may_pass) = match once(&request, &what, made) {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
             };
-            if made >= self.pace.attempts {
+            if error.status() == Some(401) && !has_renewed && self.credentials.renew() {
+                has_renewed = true;
+                continue;
+            }
+            if !may_pass || made >= self.pace.attempts {
                 return Err(error);
             }
             std::thread::sleep(self.pace.pause(made));
+        }
+    }
+
+    fn request(
+        &self,
+        method: &str,
+        path: &str,
+        query: Query<'_>,
+        body: Option<&Value>,
+    ) -> Result<Request, CallError> {
+        let url = format!("{}/compute/v1/projects/{}/{path}", self.endpoint, self.project);
+        let mut url = HttpUrl::parse(&url)
+            .map_err(|error| CallError::Unreadable { what: url.clone(), why: error.to_string() })?;
+        for (name, value) in query {
+            url = url.with_query(name, value);
+        }
+        let token = self.credentials.token().map_err(CallError::Credentials)?;
+        let request = Request::new(method, url)
+            .idle_limit(PATIENCE)
+            .secret_header("Authorization", format!("Bearer {token}"));
+        Ok(match body {
+            Some(body) => request
+                .header("Content-Type", "application/json")
+                .body(Body::Bytes(body.to_string().into_bytes())),
+            None => request,
+        })
+    }
+}
+
+/// Sends a request once. An error comes with whether a repetition may help.
+fn once<T: DeserializeOwned>(request: &Request, what: &str, made: u32) -> Result<T, (CallError, bool)> {
+    let what = what.to_owned();
+    match send(request) {
+        Ok(reply) if reply.is_success() => serde_json::from_slice(&reply.body)
+            .map_err(|error| (CallError::Unreadable { what, why: error.to_string() }, false)),
+        Ok(reply) => {
+            let (reason, message) = read_error(&reply.body);
+            let may_pass = passes(reply.status, reason.as_deref());
+            Err((CallError::Refused { what, status: reply.status, reason, message }, may_pass))
+        }
+        Err(error) => {
+            let may_pass = error.may_pass();
+            Err((CallError::Unanswered { what, why: error.to_string(), attempts: made }, may_pass))
         }
     }
 }

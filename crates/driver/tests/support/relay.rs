@@ -19,8 +19,7 @@ impl Runner for Relay {
         for (name, value) in &cmd.env {
             env[name.to_string_lossy().as_ref()] = json!(value.to_string_lossy());
         }
-        let stdin = String::from_utf8(cmd.stdin.clone().unwrap()).unwrap();
-        let reply = ask(&self.socket, &json!({"args": argv[4..], "stdin": stdin, "env": env}))
+        let reply = ask(&self.socket, &json!({"args": argv[4..], "env": env}))
             .map_err(|source| CommandFailure::Spawn { argv: argv.clone(), source })?;
         let text = |key: &str| reply[key].as_str().unwrap().to_owned();
         let (stdout, stderr) = (text("stdout"), text("stderr"));

@@ -171,7 +171,7 @@ fn way_in(target: &str, ssh: &Ssh, made: &Created, cancel: &AtomicBool) -> Resul
         let wrong_key = matches!(&error, SshError::Unreachable { said, .. } if said.contains("Host key verification failed"));
         if wrong_key || Instant::now() >= until {
             let (target, address) = (target.to_owned(), made.address.clone());
-            return Err(CreatedError::NoWayIn { target, address, waited: WAY_IN, source: error });
+            return Err(CreatedError::NoWayIn { target, address, waited: WAY_IN, source: Box::new(error) });
         }
         std::thread::sleep(PAUSE);
     }

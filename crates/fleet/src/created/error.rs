@@ -59,7 +59,7 @@ pub enum CreatedError {
         /// How long was waited.
         waited: Duration,
         /// What ssh said last.
-        source: SshError,
+        source: Box<SshError>,
     },
     /// A machine doesn't show a volume that was created with it.
     #[error("target {target}: the machine shows no disk {name} for volume {volume}; its disks: {seen}")]

@@ -35,20 +35,18 @@ pub struct Making<'a> {
     pub tell: &'a (dyn Fn(&str) + Sync),
 }
 
-/// Creates the machines of all groups at the same time. Claims stay in the journal whatever happens: those in the error's case too.
-///
-/// # Errors
-/// The first group that can't be created, with all claims that were made.
+/// Creates the machines of all groups at the same time. Returns all claims that were made, whatever happens, and the failure of the first
+/// group that can't be created. The claims stay in the journal.
 pub fn create(
     groups: &[Group],
     journal: &Journal,
     making: &Making<'_>,
-) -> Result<Vec<Held>, (CreatedError, Vec<Held>)> {
+) -> (Vec<Held>, Result<(), CreatedError>) {
     let mut claims = Vec::new();
     for group in groups {
         match begin(group, journal, making) {
             Ok(claim) => claims.push(claim),
-            Err(error) => return Err((error, claims.into_iter().map(|(held, _)| held).collect())),
+            Err(error) => return (claims.into_iter().map(|(held, _)| held).collect(), Err(error)),
         }
     }
     let each: Vec<(Held, Result<(), CreatedError>)> = std::thread::scope(|scope| {
@@ -62,10 +60,7 @@ pub fn create(
             .collect()
     });
     let (held, outcomes): (Vec<Held>, Vec<_>) = each.into_iter().unzip();
-    match outcomes.into_iter().find_map(Result::err) {
-        Some(error) => Err((error, held)),
-        None => Ok(held),
-    }
+    (held, outcomes.into_iter().collect())
 }
 
 /// Notes the claim, and makes the key that logs in.
@@ -167,7 +162,7 @@ fn sound(group: &Group, machines: &[Created]) -> Result<(), CreatedError> {
         let asked_volumes: Vec<&str> = asked.volumes.iter().map(|volume| volume.name.as_str()).collect();
         if made.name != asked.name
             || made.volumes.len() != asked.volumes.len()
-            || !asked_volumes.iter().all(|v| names(&v))
+            || !asked_volumes.iter().all(names)
         {
             return wrong(format!("machine {} has another name or other volumes than asked for", made.name));
         }

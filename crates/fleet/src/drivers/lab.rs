@@ -2,9 +2,9 @@
 //! written before the guest is made, so whatever is interrupted is found again.
 
 use driver::protocol::{
-    Answer, Blame, Capabilities, Claim, Created, CreatedOffer, CreatedVolume, DeviceName, Failure, Listed,
-    MachineRequest, MachineState, MachineStatus, Offer, Problem, Rates, Resource, ResourceKind, Setting,
-    SettingKind, Settings, Task, VERSION, Valid, VolumeOffer, VolumeRequest,
+    Answer, Blame, Capabilities, Claim, Created, CreatedOffer, CreatedVolume, DeviceName, Failure, Left,
+    Listed, MachineRequest, MachineState, MachineStatus, Offer, Problem, Rates, Resource, ResourceKind,
+    Setting, SettingKind, Settings, Task, VERSION, Valid, VolumeOffer, VolumeRequest,
 };
 use driver::serve::{Driver, Teller};
 use driver::settings::{Source, merge};
@@ -327,16 +327,25 @@ impl LabDriver {
     }
 
     fn destroy(&self, claim: &Claim, tell: &Teller<'_>) -> Result<Answer, Failure> {
-        let mut removed = Vec::new();
+        let (mut removed, mut left) = (Vec::new(), Vec::new());
         for note in self.notes()?.into_iter().filter(|note| note.claim.id == claim.id) {
             tell.step(Some(&note.machine), format!("stops guest {}", note.guest));
-            self.lab(&note.guest)?.down().map_err(|error| failed(&error))?;
-            let path = self.folder().join(format!("{}.json", note.guest));
-            fs::remove_file(&path).map_err(|error| broken("a guest's note can't be removed", &error))?;
-            tell.removed(note.resource());
-            removed.push(note.resource());
+            match self.remove(&note) {
+                Ok(()) => {
+                    tell.removed(note.resource());
+                    removed.push(note.resource());
+                }
+                Err(failure) => left.push(Left { resource: note.resource(), why: failure.text }),
+            }
         }
-        Ok(Answer::Destroyed { removed, left: Vec::new() })
+        Ok(Answer::Destroyed { removed, left })
+    }
+
+    /// Removes a guest, and then its note.
+    fn remove(&self, note: &Note) -> Result<(), Failure> {
+        self.lab(&note.guest)?.down().map_err(|error| failed(&error))?;
+        let path = self.folder().join(format!("{}.json", note.guest));
+        fs::remove_file(&path).map_err(|error| broken("a guest's note can't be removed", &error))
     }
 }
 

@@ -149,7 +149,7 @@ fn rates_while_the_load_runs_are_passed_on_as_a_sum() {
         Ok(())
     };
     let asked_live = TrialRequest { live: true, ..request() };
-    trial(&mut lines, &asked_live, &AtomicBool::new(false), &mut sink).unwrap().unwrap();
+    trial(&mut lines, &[], &asked_live, &AtomicBool::new(false), &mut sink).unwrap().record.unwrap();
     assert!(!sums.is_empty());
     for (iops, p99, machines) in sums {
         assert!((1..=3).contains(&machines.heard) && machines.of == 3, "{machines:?}");

@@ -13,6 +13,8 @@ pub(crate) struct Rest<'a> {
     pub(crate) cells: &'a [Cell],
     pub(crate) derived: &'a [Derived],
     pub(crate) prices: &'a Prices,
+    /// Whether a driver creates machines: it tells their prices when it is asked.
+    pub(crate) has_driver: bool,
 }
 
 /// Checks `measure` against the rest of the file.
@@ -26,6 +28,9 @@ pub(crate) fn check(node: &Node, measure: &Measure, rest: &Rest<'_>, problems: &
 }
 
 fn prices(cost: &Node, rest: &Rest<'_>, problems: &mut Problems<'_>) {
+    if rest.has_driver {
+        return;
+    }
     if rest.prices.is_empty() {
         problems
             .add(cost.span, "money can't be counted: no volume has a price")
@@ -43,6 +48,9 @@ fn prices(cost: &Node, rest: &Rest<'_>, problems: &mut Problems<'_>) {
 
 fn goal(node: &Node, until: &Until, rest: &Rest<'_>, problems: &mut Problems<'_>) {
     if let Some(wants) = until.cheapest_with() {
+        if rest.has_driver {
+            return;
+        }
         let has = |cell: &Cell, of: &str| has(cell, of, rest.derived);
         return best::check(node, wants, rest.cells, rest.prices, has, problems);
     }
