@@ -95,7 +95,7 @@ fn created_by_the_driver(site: &Site) {
     let text = |key: &str| made[key].as_str().unwrap().to_owned();
     assert_eq!((text("through"), text("user")), ("ham0".to_owned(), "root".to_owned()));
     assert_eq!(made["volumes"][0]["rates"], json!({ "iops": 80, "bytes_per_second": 1 << 20 }));
-    let known = site.dir.join("known").to_string_lossy().into_owned();
+    let known = site.dir.join("known-guest").to_string_lossy().into_owned();
     fs::write(&known, format!("big {}\n", made["host_keys"][0].as_str().unwrap())).unwrap();
     let own = site.machines.ssh_config().to_string_lossy().into_owned();
     let key = site.machines.key().to_string_lossy().into_owned();
