@@ -460,9 +460,10 @@ mod tests {
         let imported = Some(Imported { file: "a.json".to_owned(), format: "fio JSON".to_owned() });
         let failed =
             TrialRecord { outcome: Outcome::Failed("no".to_owned()), engine: None, imported, ..trial() };
-        assert!(csv_rows(&Tidy::new(&run, &plan).trial(&failed)).ends_with(
-            ",4,0,77,1,0,a.json,,,,,vol[2] vol[0]\r\n"
-        ));
+        assert!(
+            csv_rows(&Tidy::new(&run, &plan).trial(&failed))
+                .ends_with(",4,0,77,1,0,a.json,,,,,vol[2] vol[0]\r\n")
+        );
         let other = TrialRecord { id: TrialId { cell: CellId("other".to_owned()), round: 0 }, ..trial() };
         assert!(Tidy::new(&run, &plan).trial(&other).is_empty(), "a cell that isn't planned has no names");
     }
