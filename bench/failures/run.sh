@@ -12,7 +12,9 @@ DISKPROOF_TEST_FAILURES=${FAILURES:-200} DISKPROOF_TEST_SEED=${SEED:-7} \
     cargo test --quiet --locked -p diskproof --test loop_failures -- --nocapture 2>&1 | tee "$log"
 grep -q '^All .* failures: ' "$log"
 {
-    sed '/^| failure /,$d' bench/failures/RESULTS.md
+    sed -e '/^`bench.failures.run.sh` /,$d' bench/failures/RESULTS.md
+    echo "\`bench/failures/run.sh\` on $(date -u +%F), seed ${SEED:-7}:"
+    echo
     sed -n '/^| failure /,/^All .* failures: /p' "$log"
 } >"$log.new"
 mv "$log.new" bench/failures/RESULTS.md
