@@ -62,8 +62,7 @@ fn one(seed: u64) -> (String, bool) {
         ("kill_time", _) => (Some(time), None),
         _ => (None, None),
     };
-    let run =
-        |task: Value, kill: Option<Duration>| Process::start(task, true).is_victim_of(&project).run(kill);
+    let run = |task: Value, kill: Option<Duration>| Process::start(task, true).doomed_by(&project).run(kill);
     let made = run(task, in_create);
     let mut was_killed = made.outcome.is_none();
     let mut ends = Vec::new();

@@ -99,7 +99,7 @@ pub(crate) fn as_script(folder: &Path) -> PathBuf {
         "#!/bin/sh\nexport {AS_DRIVER}={} GOOGLE_OAUTH_ACCESS_TOKEN=test-token\n\
          '{}' rig::driver_process --exact --nocapture --quiet | grep --line-buffered '^{{'\n",
         server().ssh_port,
-        exe.display(),
+        exe.to_string_lossy(),
     );
     let path = folder.join("driver");
     std::fs::write(&path, text).unwrap();
@@ -136,7 +136,7 @@ impl Process {
     }
 
     /// Tells the server whom to kill.
-    pub(crate) fn is_victim_of(self, project: &Project) -> Self {
+    pub(crate) fn doomed_by(self, project: &Project) -> Self {
         control("POST", &format!("{}/victim", project.name), &json!({"pid": self.child.id()}));
         self
     }
