@@ -52,6 +52,7 @@ complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "list" -d 'List 
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "import" -d 'Store results that fio, Bonnie++ or elbencho measured as a run: show, compare, gate and export work on it'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "push" -d 'Send a run to a registry, where others can pull it: names are replaced by pseudonyms'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "pull" -d 'Fetch a run from a registry: it is judged anew here, and compared like any other'
+complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "search" -d 'Look for runs in a registry: by device, stack and workload'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "export" -d 'Write a run\'s result for a program or as a page'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "compare" -d 'Compare the cells of one run, or the same cells of two runs'
 complete -c diskproof -n "__fish_diskproof_needs_command" -f -a "gate" -d 'Check a run against its baseline, for CI: exit code 0 is no regression, 1 a regression, 5 undecided'
@@ -310,6 +311,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand import" -l json -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l keep -d 'Names to send as they are, with commas between them: hosts, serials, users, homes, addresses, or all' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l sign -d 'Sign the run by this ssh key; with a .pub file, the agent signs' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l credentials -d 'The file with credentials, as `docker login` writes it; default: the files of docker and podman' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
@@ -325,6 +327,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l json -d 'Pr
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l as -d 'Store it under this name; default: the name that it has there' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l allowed-signers -d 'Take only a run that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l credentials -d 'The file with credentials, as `docker login` writes it; default: the files of docker and podman' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
@@ -337,6 +340,22 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l plain-http 
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l json -d 'Print what was done as one JSON document, format diskproof.pull/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l device -d 'Only runs on such a device: its model, with * and ?' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l stack -d 'Only runs with such a stack' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l workload -d 'Only runs with such a workload' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l like -d 'Say what differs from this run of yours' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l credentials -d 'The file with credentials, as `docker login` writes it; default: the files of docker and podman' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l plain-http -d 'Speak http with a registry on another machine: everybody on the way can read and change what is sent'
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l json -d 'Print one JSON document, format diskproof.search/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -s o -l output -d 'Where to write it; default: standard output' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand export" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
