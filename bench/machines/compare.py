@@ -9,6 +9,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import textwrap
 import time
 
 MACHINES = 100
@@ -218,16 +219,22 @@ def compare(sshd):
     report(cores, rows, memory)
 
 
+def wrapped(text):
+    """A paragraph of a document, and the empty line after it."""
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False) + "\n\n"
+
+
 def report(cores, rows, memory):
     version = run(binary, "--version").stdout.decode().split("\n")[0]
     text = ("# 100 machines at once\n\n"
-            "Written by `bench/machines/run.sh`. Seconds, median (least to most) of "
-            f"{ROUNDS} rounds ({ANSIBLE_ROUNDS} of Ansible's); ratios are within a round.\nAll 100 machines are this one: one sshd on "
-            "127.0.1.1 to 127.0.1.100, so both sides of every connection share its CPUs.\n\n"
-            f"{version}; Linux {platform.release()}, {cores} CPUs, {run('ssh', '-V').stderr.decode().strip()}.\n\n"
+            + wrapped("Written by `bench/machines/run.sh`. Seconds, median (least to most) of "
+                      f"{ROUNDS} rounds ({ANSIBLE_ROUNDS} of Ansible's); ratios are within a round. All 100 machines are this one: "
+                      "one sshd on 127.0.1.1 to 127.0.1.100, so both sides of every connection share its CPUs.")
+            + wrapped(f"{version}; Linux {platform.release()}, {cores} CPUs, {run('ssh', '-V').stderr.decode().strip()}.") +
             "| what | seconds | beside it |\n| --- | --- | --- |\n")
     text += "".join(f"| {what} | {seconds} | {beside} |\n" for what, seconds, beside in rows)
-    text += (f"\n`diskproof machines run` takes {memory:.0f} MB at most while 100 machines print 20,000 lines each (bar: below 200 MB).\n")
+    text += "\n" + wrapped(f"`diskproof machines run` takes {memory:.0f} MB at most while 100 machines print 20,000 lines each "
+                           "(bar: below 200 MB).").rstrip("\n") + "\n"
     target = os.environ.get("RESULTS", "bench/machines/RESULTS.md")
     with open(target, "w", encoding="utf-8") as file:
         file.write(text)

@@ -125,7 +125,7 @@ impl Process {
         command
             .args(["rig::driver_process", "--exact", "--nocapture", "--quiet"])
             .env_clear()
-            .env("HOME", "/nonexistent");
+            .env("HOME", env!("CARGO_TARGET_TMPDIR"));
         command.env(AS_DRIVER, &server().ssh_port);
         if has_token {
             command.env("GOOGLE_OAUTH_ACCESS_TOKEN", "test-token");
