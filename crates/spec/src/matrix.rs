@@ -121,7 +121,7 @@ pub(crate) fn read(
     let node = fields.get("volumes");
     let made = created::entries(&targets, node.map(|node| node.span).unwrap_or_default(), problems);
     let volumes = volume::read(node, made, &targets, prices, base_dir, scope, problems);
-    if volumes.is_empty() && node.is_none() {
+    if volumes.is_empty() && node.is_none() && problems.none() {
         let span = fields.key("experiment").map(|key| key.span).unwrap_or_default();
         problems.add_missing(span, "an experiment needs `volumes`").help(
             "volumes: where data may live; volumes that a driver creates stand in the target: `targets: { m: { driver: NAME, volumes: { ... } } }`",

@@ -116,7 +116,8 @@ fn unknown_and_missing_keys_are_marked() {
     for place in places {
         assert!(!accepts(&schema(), &with(place, "colour")), "an unknown key at `{place}` is not marked");
     }
-    for needed in ["experiment", "volumes", "stacks", "workloads"] {
+    // `volumes` may be missing where a driver creates them.
+    for needed in ["experiment", "stacks", "workloads"] {
         let mut value = good.clone();
         value.as_object_mut().unwrap().remove(needed);
         assert!(!accepts(&schema(), &value), "without `{needed}`");
