@@ -3,7 +3,7 @@
 use super::device_ref::DeviceRef;
 use super::doing::{Doing, Reversible, Undoing, Undone};
 use super::nfs_threads::patience;
-use super::retry::{PATIENCE, until};
+use super::retry::{PATIENCE, until, until_ok};
 use super::unmount::{busy, top, unmount};
 use super::wipe;
 use crate::error::ActError;
@@ -159,8 +159,13 @@ fn is_or_is_part_of(device: &std::path::Path, disk: &std::path::Path) -> bool {
     rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a pool of this name exists. Without any ZFS there is none; where the kernel has ZFS, it decides.
+/// Whether a pool of this name exists. Without any ZFS there is none; where the kernel has ZFS, it decides. Repeated for a while, because a
+/// zfs-fuse that was killed just now no longer answers and is still there.
 fn is_imported(machine: &Machine<'_>, name: &str) -> Result<bool, ActError> {
+    until_ok(PATIENCE, || is_listed(machine, name))
+}
+
+fn is_listed(machine: &Machine<'_>, name: &str) -> Result<bool, ActError> {
     if machine.roots.proc.join("spl/kstat/zfs").join(name).is_dir() {
         return Ok(true);
     }
