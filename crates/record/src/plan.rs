@@ -81,6 +81,13 @@ impl Plan {
         }
     }
 
+    /// Returns all volumes that a cell may stand on: its own, and those of the groups that they are drawn from. Some come twice.
+    pub fn volumes_of<'p>(&'p self, cell: &'p Cell) -> impl Iterator<Item = &'p Volume> {
+        let is_own = |volume: &Volume| cell.stack.volumes.iter().any(|own| own.name == volume.name);
+        let groups = self.shuffled.iter().filter(move |group| group.iter().any(is_own));
+        cell.stack.all_volumes().chain(groups.flatten())
+    }
+
     /// Returns the provisioning steps of a machine.
     pub fn provision_of<'p>(&'p self, target: &'p str) -> impl Iterator<Item = &'p ProvisionStep> {
         self.provision.iter().filter(move |step| step.target.as_deref().is_none_or(|only| only == target))

@@ -134,13 +134,21 @@ impl<'p> Tidy<'p> {
         });
         let derived: Vec<(String, f64)> = derived.collect();
         metrics.extend(derived);
-        let all = self.metric_rows("", trial, &metrics);
-        let machine = |part: &Part| self.metric_rows(&part.target, &part.record, &part.record.metrics());
+        let all = self.metric_rows(("", &trial.drawn), trial, &metrics);
+        let machine = |part: &Part| {
+            self.metric_rows((&part.target, &trial.drawn), &part.record, &part.record.metrics())
+        };
         all.into_iter().chain(trial.parts.iter().flat_map(machine)).collect()
     }
 
-    /// The rows of these metrics. `machine`: the one that measured them; empty for all machines of the trial.
-    fn metric_rows(&self, machine: &str, trial: &TrialRecord, metrics: &BTreeMap<String, f64>) -> Vec<Row> {
+    /// The rows of these metrics. `machine`: the one that measured them; empty for all machines of the trial. `drawn`: the volumes of the
+    /// whole trial.
+    fn metric_rows(
+        &self,
+        (machine, drawn): (&str, &[String]),
+        trial: &TrialRecord,
+        metrics: &BTreeMap<String, f64>,
+    ) -> Vec<Row> {
         let Some(mut head) = self.head(trial) else { return Vec::new() };
         head.push(Field::Integer(trial.started_unix_ms));
         head.push(Field::Flag(matches!(trial.outcome, Outcome::Failed(_))));
@@ -152,7 +160,7 @@ impl<'p> Tidy<'p> {
                 Field::Number(value),
                 Field::text(unit),
                 Field::text(machine),
-                Field::text(&trial.drawn.join(" ")),
+                Field::text(&drawn.join(" ")),
             ];
             head.iter().cloned().chain(own).collect()
         };

@@ -179,6 +179,8 @@ impl RunError {
             Self::OneVolume { .. } | Self::OneNfsName { .. } => Fault::User,
             Self::On { source, .. } if matches!(**source, Self::Link(_)) => Fault::Machine,
             Self::On { source, .. } | Self::Missing { source, .. } => source.fault(),
+            // A failed undo leaves something, whatever else was lost.
+            Self::Both(_, second) if second.fault() == Fault::Ours => Fault::Ours,
             Self::Both(first, _) => first.fault(),
             Self::Node { blame, .. } => *blame,
             Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Fault::Machine,

@@ -41,14 +41,8 @@ pub(crate) fn together(machines: &[(String, Environment)]) -> Option<Box<Environ
 #[must_use]
 pub fn volumes_of(plan: &Plan, target: &str) -> Vec<Volume> {
     let mut all: BTreeMap<String, Volume> = BTreeMap::new();
-    for volume in cells_of(plan, target).flat_map(|c| c.stack.all_volumes()) {
+    for volume in cells_of(plan, target).flat_map(|cell| plan.volumes_of(cell)) {
         all.entry(volume.name.clone()).or_insert_with(|| volume.clone());
-    }
-    // Any volume of a group may be drawn.
-    for group in &plan.shuffled {
-        if group.iter().any(|volume| all.contains_key(&volume.name)) {
-            all.extend(group.iter().map(|volume| (volume.name.clone(), volume.clone())));
-        }
     }
     all.into_values().collect()
 }

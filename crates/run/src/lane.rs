@@ -10,7 +10,7 @@ use crate::nfs_remote;
 use crate::protocol::{Reply, Request, TrialRequest};
 use crate::rounds::Ended;
 use crate::together;
-use crate::trial::blank;
+use crate::trial::{blank, has_wrong_content};
 use crate::watch::Watch;
 use record::environment::Environment;
 use record::event::Event;
@@ -184,7 +184,8 @@ impl Lane<'_> {
         // Their state is unknown. Without their controller they undo it and end.
         self.lines.retain(|line| !targets.contains(&line.target));
         unknown.outcome = Outcome::Failed(chain(&error));
-        let record = TrialRecord { cut_off: true, ..record.unwrap_or(unknown) };
+        let mut record = record.unwrap_or(unknown);
+        record.cut_off = !has_wrong_content(&record);
         Err(Box::new(Loss { record: Box::new(record), targets, error }))
     }
 

@@ -3,6 +3,7 @@
 use crate::protocol::{ALIVE_EVERY, Reply, Request};
 use record::printable::{Printable, printable};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -58,6 +59,8 @@ pub(crate) struct Link {
     beats: Option<Sender<()>>,
     replies: Receiver<Result<Reply, LinkError>>,
     said: Receiver<String>,
+    /// The last lines of standard error that were passed on.
+    passed: VecDeque<String>,
 }
 
 /// The result of [`Link::wait`].
@@ -105,7 +108,7 @@ impl Link {
                 }
             });
         }
-        Ok(Self { child, input, beats: None, replies, said })
+        Ok(Self { child, input, beats: None, replies, said, passed: VecDeque::new() })
     }
 
     /// Has a thread say regularly that the controller is there, from now on.
@@ -143,6 +146,10 @@ impl Link {
     /// Waits up to `patience` for the next reply.
     pub(crate) fn wait(&mut self, patience: Duration) -> Result<Heard, LinkError> {
         if let Ok(line) = self.said.try_recv() {
+            self.passed.push_back(line.clone());
+            if self.passed.len() > LAST_LINES {
+                self.passed.pop_front();
+            }
             return Ok(Heard::Said(line));
         }
         match self.replies.recv_timeout(patience) {
@@ -171,7 +178,7 @@ impl Link {
             }
         };
         // Its standard error closes when it exits, unless a child of it keeps it open.
-        let mut said: Vec<String> = Vec::new();
+        let mut said: Vec<String> = std::mem::take(&mut self.passed).into();
         while let Ok(line) = self.said.recv_timeout(LAST_WORDS) {
             said.push(line);
         }

@@ -188,6 +188,7 @@ pub(crate) fn joined(client: TrialRecord, server: TrialRecord) -> TrialRecord {
         record.outcome = Outcome::Failed(format!("the agent process of the machine that serves it: {why}"));
     }
     record.refused |= server.refused;
+    record.cut_off |= server.cut_off && record.outcome != Outcome::Measured;
     record.steps = added(server.steps, record.steps);
     record.built.splice(0..0, server.built);
     record.settings.splice(0..0, server.settings);

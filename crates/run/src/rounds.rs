@@ -105,6 +105,7 @@ pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> 
                 }
                 Ended::Lost { mut record, targets, ends } => {
                     record.tried = levels.remove(&record.id.cell);
+                    record.drawn = places.remove(&record.id.cell).unwrap_or_default();
                     ledger.give_up(&record.id);
                     targets.iter().for_each(|target| ledger.lose(target));
                     hands.tell(Event::TrialFinished { record })?;

@@ -4,7 +4,7 @@ use crate::context::{Bench, Steps};
 use crate::protocol::{TrialRequest, Turn};
 use crate::settle::{SettleError, settle};
 use crate::snapshot::{self, Before};
-use crate::trial::blank;
+use crate::trial::{blank, is_disk_full};
 use observe::{Sampler, Unobservable};
 use record::printable::Shown as _;
 use record::printable::chain;
@@ -75,13 +75,18 @@ impl Serving {
             }
             Err(error) => {
                 record.refused = error.is_refusal();
+                record.cut_off = is_disk_full(&error);
                 return Err(failed(record, chain(&error)));
             }
         };
         let exported = built.nfs.as_ref().and_then(|nfs| nfs.directory.clone());
         let ready = exported.ok_or_else(|| "nothing was exported".to_owned()).and_then(|directory| {
             let folders = if request.cell.is_together() { clients.len() } else { 0 };
-            make_folders(&directory, folders).map(|()| directory)
+            make_folders(&directory, folders).map_err(|(full, why)| {
+                record.cut_off = full;
+                why
+            })?;
+            Ok(directory)
         });
         let directory = match ready {
             Ok(directory) => directory,
@@ -172,9 +177,12 @@ impl Serving {
 }
 
 /// Makes the folders of several clients. They are data in the file system under test, and go with it.
-fn make_folders(directory: &Path, clients: usize) -> Result<(), String> {
+///
+/// # Errors
+/// Whether the disk is full, and what happened.
+fn make_folders(directory: &Path, clients: usize) -> Result<(), (bool, String)> {
     (0..clients).map(|place| directory.join(folder(place))).try_for_each(|path| {
         let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(|error| format!("can't make {}: {error}", path.shown()))
+        made.map_err(|error| (is_disk_full(&error), format!("can't make {}: {error}", path.shown())))
     })
 }

@@ -94,7 +94,15 @@ pub(crate) fn trial(
     }
     let mut parts = Vec::new();
     for seat in seats {
-        let (part, is_abandoned, gone) = seat.part(request)?;
+        let (part, is_abandoned, gone) = match seat.part(request) {
+            Ok(told) => told,
+            Err(error) => {
+                return Err(match lost {
+                    Some(first) => first.and(error),
+                    None => error,
+                });
+            }
+        };
         lost = match (lost, gone) {
             (Some(first), Some(second)) => Some(first.and(second)),
             (first, second) => first.or(second),

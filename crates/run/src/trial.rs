@@ -67,7 +67,7 @@ impl TrialError {
 }
 
 /// Whether an error or one of its causes is that a disk is full.
-fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     let full = |error: &(dyn std::error::Error + 'static)| {
         let io = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
         io == Some(std::io::ErrorKind::StorageFull)
@@ -89,9 +89,10 @@ fn note_full_disk(machine: &Machine<'_>, record: &mut TrialRecord) {
 }
 
 /// What the storage did wrong is a result, whatever ended the trial.
-fn has_wrong_content(record: &TrialRecord) -> bool {
+pub(crate) fn has_wrong_content(record: &TrialRecord) -> bool {
     let verified = record.engine.as_ref().and_then(|engine| engine.verified.as_ref());
     verified.is_some_and(|verified| !verified.faults.is_empty())
+        || record.parts.iter().any(|part| has_wrong_content(&part.record))
 }
 
 /// Why something of a trial's stack is left. The next stack would be built on top of it, so the run ends.

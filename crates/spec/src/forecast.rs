@@ -158,7 +158,7 @@ struct Provided {
 impl Provided {
     fn of<'p>(plan: &'p Plan, lanes: &Lanes) -> Self {
         let of_cell = |cell: &'p Cell| {
-            cell.stack.all_volumes().map(|volume| ((cell.target.as_str(), volume.name.as_str()), volume))
+            plan.volumes_of(cell).map(|volume| ((cell.target.as_str(), volume.name.as_str()), volume))
         };
         let volumes: BTreeMap<(&str, &str), &Volume> = plan.cells.iter().flat_map(of_cell).collect();
         let seconds = volumes.iter().map(|((target, _), volume)| (*target, provide_seconds(volume)));

@@ -44,7 +44,11 @@ pub(crate) struct Matrix {
 impl Matrix {
     /// Returns the prices of a plan's volumes. Volumes that no cell uses are not provided, and cost nothing.
     pub(crate) fn prices(&self, currency: Option<String>, list: Option<PriceListInfo>) -> Prices {
-        let used = self.cells.iter().flatten().flat_map(|cell| cell.stack.all_volumes());
+        let own = |cell: &Cell, volume: &Volume| cell.stack.volumes.iter().any(|own| own.name == volume.name);
+        let cells = || self.cells.iter().flatten();
+        let drawn =
+            self.shuffled.iter().filter(|group| cells().any(|cell| group.iter().any(|one| own(cell, one))));
+        let used = cells().flat_map(|cell| cell.stack.all_volumes()).chain(drawn.flatten());
         let priced =
             used.filter_map(|volume| Some((volume.name.clone(), self.prices.get(&volume.name)?.to_f64())));
         let per_hour = priced.collect();

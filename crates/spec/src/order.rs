@@ -42,7 +42,8 @@ pub fn trial_seed(plan: &Plan, id: &TrialId) -> u64 {
 pub fn drawn(plan: &Plan, cell: &Cell, round: u32) -> Option<Cell> {
     let mut drawn = None;
     for group in &plan.shuffled {
-        let start = first(plan.seed ^ hash(&group[0].name)) ^ u64::from(round);
+        let Some(leader) = group.first() else { continue };
+        let start = first(plan.seed ^ hash(&leader.name)) ^ u64::from(round);
         let places = shuffled(group.len(), first(start));
         for (at, volume) in cell.stack.volumes.iter().enumerate() {
             if let Some(place) = group.iter().position(|one| one.name == volume.name) {

@@ -149,7 +149,7 @@ fn look_at(
             let own: Vec<&VolumeFacts> = input
                 .volumes
                 .iter()
-                .filter(|v| v.target == target && cell.stack.all_volumes().any(|s| s.name == v.name))
+                .filter(|v| v.target == target && facts.cell.stack.all_volumes().any(|s| s.name == v.name))
                 .collect();
             let scene = Scene {
                 facts,
@@ -188,8 +188,18 @@ fn is_imported(input: &Input<'_>) -> bool {
 }
 
 /// The cell as a trial performed it.
-fn performed<'a>(cell: &'a Cell, trial: &TrialRecord) -> Cow<'a, Cell> {
-    if cell.find().is_some() { Cow::Owned(cell.of_trial(trial)) } else { Cow::Borrowed(cell) }
+pub(crate) fn performed<'a>(cell: &'a Cell, trial: &TrialRecord) -> Cow<'a, Cell> {
+    let mut own = match cell.find() {
+        Some(_) => Cow::Owned(cell.of_trial(trial)),
+        None => Cow::Borrowed(cell),
+    };
+    if !trial.drawn.is_empty() {
+        // The volumes of a group are alike, so only their names differ.
+        for (volume, name) in own.to_mut().stack.volumes.iter_mut().zip(&trial.drawn) {
+            volume.name.clone_from(name);
+        }
+    }
+    own
 }
 
 /// The number of trials in which each metric was too fast to be measured.

@@ -97,5 +97,5 @@ fn metadata(facts: &Facts<'_>) -> f64 {
 /// Bytes that may be submitted on one side of the window's edge and completed on the other.
 pub(crate) fn in_flight(facts: &Facts<'_>) -> f64 {
     let of_job = |o: &Options| float(o.bs_bytes) * f64::from(o.iodepth) * f64::from(o.numjobs);
-    facts.all_options().into_iter().map(of_job).sum()
+    facts.all_options().into_iter().map(of_job).sum::<f64>() * facts.machines()
 }

@@ -150,13 +150,10 @@ fn view(plan: &Plan) -> PlanView {
 /// The volumes whose order is drawn in each round.
 fn shuffled(plan: &Plan) -> Vec<String> {
     let told = |group: &Vec<Volume>| {
-        let name = group[0].name.split('[').next().unwrap_or_default();
-        let (count, last) = (group.len(), group.len() - 1);
-        format!(
-            "each round draws anew which of the {count} volumes of `{name}` is {name}[0] to {name}[{last}]"
-        )
+        let (first, last) = (&group.first()?.name, &group.last()?.name);
+        Some(format!("each round draws anew which of the {} volumes is {first} to {last}", group.len()))
     };
-    plan.shuffled.iter().map(told).collect()
+    plan.shuffled.iter().filter_map(told).collect()
 }
 
 /// The machines that have a price, or limits for all their volumes together.

@@ -62,7 +62,7 @@ impl<'l> Exporter<'l> {
             Reply::Trial { cancelled: true, .. } if is_asked(cancel) => return Ok(Exported::Stopped),
             Reply::Trial { cancelled: true, .. } => return Err(stopped_there(&line.target)),
             Reply::Trial { record, .. } => return Ok(Exported::Failed(record)),
-            other => return Err(out_of_turn(&other)),
+            other => return Err(on(&line.target, out_of_turn(&other))),
         };
         let source = |(place, way): (usize, &&Route)| way.to(directory.join(folder(place)));
         let sources = ways.iter().enumerate().map(source).collect();
@@ -189,7 +189,7 @@ impl<'l> Exporter<'l> {
                 }
                 Ok(Served { record: *record, clock: self.clock })
             }
-            other => Err(out_of_turn(&other)),
+            other => Err(on(&self.line.target, out_of_turn(&other))),
         }
     }
 }

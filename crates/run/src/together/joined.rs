@@ -3,6 +3,7 @@
 use super::exporter::Served;
 use crate::nfs_remote;
 use crate::protocol::TrialRequest;
+use crate::trial::has_wrong_content;
 use record::counter::ServerClock;
 use record::together::{merged, mounted};
 use record::trial::{Outcome, Part, StepTime, TrialRecord};
@@ -19,7 +20,6 @@ pub(super) fn joined(
     let started = parts.iter().map(|part| part.record.started_unix_ms).min().unwrap_or(0);
     let mut record = TrialRecord::new(request.id.clone(), request.seed, started, outcome);
     record.refused = parts.iter().any(|part| part.record.refused);
-    record.cut_off = record.outcome != Outcome::Measured && parts.iter().any(|part| part.record.cut_off);
     record.steps = steps(&parts);
     record.trials_before = parts.iter().filter_map(|part| part.record.trials_before).min();
     if let Some(first) = parts.first() {
@@ -33,7 +33,9 @@ pub(super) fn joined(
         Some(served) => above(served, record, &parts),
         None => record,
     };
+    let is_cut_off = record.cut_off || parts.iter().any(|part| part.record.cut_off);
     record.parts = parts;
+    record.cut_off = record.outcome != Outcome::Measured && is_cut_off && !has_wrong_content(&record);
     record
 }
 

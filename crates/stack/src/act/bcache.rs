@@ -26,6 +26,8 @@ const WRITE_THRESHOLD: &str = "cache/congested_write_threshold_us";
 const KERNEL_TAKES: Duration = Duration::from_secs(20);
 /// How often a device may come back after we stop it. udev registers it once for each of its events.
 const COMES_BACK: usize = 20;
+/// How long the kernel may take to close a device that still reads or writes.
+const CLOSING_TAKES: Duration = Duration::from_secs(600);
 /// How long a write-back may make no progress.
 const STALLED: Duration = Duration::from_secs(60);
 /// The time between two checks of a write-back.
@@ -455,18 +457,27 @@ fn order(machine: &Machine<'_>, file: &Path) -> Result<(), ActError> {
     }
 }
 
-/// Waits until the kernel has closed the device that has the directory with this inode. It takes as long as the device needs, while it
+/// Waits until the kernel has closed the device that has the directory with this inode. It may take up to [`CLOSING_TAKES`] while the device
 /// reads or writes.
 fn closed(dir: &Path, number: u64) -> Result<(), ActError> {
     let moves = || read(&dir.with_file_name("stat")).unwrap_or_default();
-    let (mut seen, mut since) = (moves(), Instant::now());
+    let begun = Instant::now();
+    let (mut seen, mut since) = (moves(), begun);
     while inode(dir) == Some(number) {
         let now = moves();
-        if now != seen {
+        let saw = if begun.elapsed() >= CLOSING_TAKES {
+            // Others may read and write the disk for ever.
+            Some(format!("still there after {} s, and the disk reads or writes", CLOSING_TAKES.as_secs()))
+        } else if now != seen {
             (seen, since) = (now, Instant::now());
-        } else if since.elapsed() >= KERNEL_TAKES {
+            None
+        } else {
+            let is_still = since.elapsed() >= KERNEL_TAKES;
+            is_still
+                .then(|| format!("still there, and nothing read or written for {} s", KERNEL_TAKES.as_secs()))
+        };
+        if let Some(saw) = saw {
             let (what, expected) = (dir.shown().to_string(), "gone".to_owned());
-            let saw = format!("still there, and nothing read or written for {} s", KERNEL_TAKES.as_secs());
             return Err(ActError::Unverified { what, expected, saw });
         }
         std::thread::sleep(LOOK);

@@ -39,11 +39,13 @@ impl Known {
         self.kept().map(|point| point.level).max_by(f64::total_cmp)
     }
 
-    /// The level that the load reaches in an overload: the median of the trials that fell behind. `None`: none did.
+    /// The level that the load reaches in an overload: the median of the trials that fell behind. `None`: none did, or as many trials kept
+    /// the limit above that level, so it is no bound.
     pub(super) fn overload(&self) -> Option<f64> {
         let mut reached: Vec<f64> = self.points.iter().filter_map(Point::overload).collect();
         reached.sort_by(f64::total_cmp);
-        reached.get(reached.len() / 2).copied()
+        let at = reached.get(reached.len() / 2).copied()?;
+        (self.kept().filter(|point| point.level > at).count() < reached.len()).then_some(at)
     }
 
     /// Whether the trials at an end of the range settle that it breaks the limit, or keeps it: by a lead of [`LEAD`] trials, and without a

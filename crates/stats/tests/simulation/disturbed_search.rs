@@ -44,13 +44,16 @@ enum Disturbed {
     OneBroken,
     /// Every tenth trial hangs for up to a second.
     Often,
+    /// The first trial, an overload, reaches 60 % of what the others reach.
+    FirstSlow,
 }
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case::new("nothing", 0.0, Disturbed::Never, 0.005),
     Case::new("one trial keeps the limit at too high a level", 0.0, Disturbed::OneKept, 0.005),
     Case::new("one trial breaks it at too low a level", 0.0, Disturbed::OneBroken, 0.03),
     Case::new("every tenth trial hangs", 0.0, Disturbed::Often, 0.03),
+    Case::new("the first trial reaches less than the others", 0.0, Disturbed::FirstSlow, 0.005),
     Case::new("nothing, the throttle saves reads", 20.0, Disturbed::Never, 0.005),
     Case::new("every tenth trial hangs, the throttle saves reads", 20.0, Disturbed::Often, 0.06),
 ];
@@ -107,7 +110,7 @@ fn search(case: &Case, random: &mut Random) -> End {
         if trials.len() >= MOST {
             break;
         }
-        let (mut p99, rate) = trial(level, case.saved, random);
+        let (mut p99, mut rate) = trial(level, case.saved, random);
         let hang = random.uniform();
         match case.disturbed {
             Disturbed::OneKept if pending && (0.95..1.2).contains(&(level / CAPACITY)) => {
@@ -115,6 +118,7 @@ fn search(case: &Case, random: &mut Random) -> End {
             }
             Disturbed::OneBroken if trials.len() == hangs_at && level < CAPACITY => p99 += 1.0,
             Disturbed::Often if random.below(10) == 0 => p99 += hang,
+            Disturbed::FirstSlow if trials.is_empty() => rate *= 0.6,
             _ => {}
         }
         trials.push(SearchTrial { level, ratio: Some(p99 / LIMIT), value: Some(rate), reached: Some(rate) });

@@ -53,6 +53,10 @@ pub(super) fn server_cache(scene: &Scene<'_>) -> Option<Detected> {
 /// Writes to an export that acknowledges them before they are durable.
 pub(super) fn asynchronous(scene: &Scene<'_>) -> Option<Detected> {
     let facts = scene.facts;
+    if facts.cell.is_together() && facts.trial.parts.is_empty() {
+        // A client sees no device. The look of the machine that exports tells it.
+        return None;
+    }
     let written = scene.shares.write?;
     layer(facts.cell).filter(|nfs| nfs.is_async())?;
     let known = facts.write.device.is_some();

@@ -45,5 +45,6 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
 fn paused(facts: &Facts<'_>) -> Option<f64> {
     let options = facts.options().filter(|o| o.thinktime_us > 0)?;
     let each = float(options.thinktime_us) / 1e6 / f64::from(options.thinktime_blocks.max(1));
-    Some((rate::made_iops(facts) / f64::from(options.numjobs.max(1)) * each).min(1.0))
+    let jobs = f64::from(options.numjobs.max(1)) * facts.machines();
+    Some((rate::made_iops(facts) / jobs * each).min(1.0))
 }

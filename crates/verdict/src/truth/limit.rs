@@ -560,3 +560,20 @@ fn what_is_unknown_is_unknown() {
     t.trial.engine.as_mut().unwrap().read.as_mut().unwrap().latency_mean_ns = None;
     assert_eq!(by(&t), (LimitKind::Unknown, false));
 }
+
+#[test]
+fn a_shuffled_volumes_own_limit_is_declared() {
+    let mut t = load(Rw::Randread, 64);
+    limited(&mut t, 200.0);
+    let mut record = t.record();
+    record.drawn = vec!["vol[7]".to_owned()];
+    let performed = crate::cell::performed(&t.cell, &record);
+    assert_eq!(performed.stack.volumes[0].name, "vol[7]");
+    let mut volumes = t.volumes.clone();
+    for name in ["vol[7]", "vol[0]"] {
+        volumes[0].name = name.to_owned();
+        let own: Vec<_> =
+            volumes.iter().filter(|v| performed.stack.all_volumes().any(|s| s.name == v.name)).collect();
+        assert_eq!(own.len(), usize::from(name == "vol[7]"), "only what stood under the stack is its own");
+    }
+}
