@@ -188,8 +188,7 @@ impl Site {
         files.chain(processes).collect()
     }
 
-    /// How the machine differs from before the first failure; empty if it doesn't.
-    /// What differs from before. A loop device over nothing doesn't count: all these machines have one kernel, and where one of them looks at
+    /// How the machine differs from before the first failure; empty if it doesn't. A loop device over nothing doesn't count: all these machines have one kernel, and where one of them looks at
     /// all devices while another removes its own, the kernel makes an empty one anew.
     pub(crate) fn changes(&self) -> String {
         let all = self.before.diff(&MachineState::capture(&Watch::default()));
