@@ -200,7 +200,11 @@ fn validate_names_what_is_wrong_and_tells_prices_by_the_users_list() {
         "the type, and the image's 15 GiB to boot from: {offer:?}"
     );
     let unpriced = json!({"prices": {"m7i.large": "0.1"}});
-    assert_eq!(valid(service.machine("a", &unpriced, &[])).offers[0].price, None, "the boot volume has no price");
+    assert_eq!(
+        valid(service.machine("a", &unpriced, &[])).offers[0].price,
+        None,
+        "the boot volume has no price"
+    );
     assert_eq!(offer.volumes[0].price.as_ref().unwrap().per_hour, 0.0);
     assert!(
         (offer.volumes[1].price.as_ref().unwrap().per_hour - 0.008).abs() < 1e-12,

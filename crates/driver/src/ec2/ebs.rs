@@ -214,7 +214,11 @@ mod tests {
             volume(VolumeType::Io1, 2000, Some(64000), None).rates().bytes_per_second,
             Some(1000 << 20)
         );
-        assert_eq!(volume(VolumeType::Io1, 20, Some(1001), None).wrong().len(), 1, "50 per GiB, also below 3000");
+        assert_eq!(
+            volume(VolumeType::Io1, 20, Some(1001), None).wrong().len(),
+            1,
+            "50 per GiB, also below 3000"
+        );
         assert_eq!(volume(VolumeType::Io1, 20, Some(1000), None).wrong(), []);
         let own = Volume { kind: VolumeType::Ephemeral, gib: None, iops: None, throughput: None };
         assert_eq!((own.wrong().len(), own.rates().iops), (0, None));

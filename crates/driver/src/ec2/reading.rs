@@ -341,7 +341,10 @@ mod tests {
         }
         assert_eq!(problems(json!({"region": "r"}), json!([])), ["machine_type: it is missing"]);
         for wait in [json!(0), json!(-5)] {
-            let found = problems(json!({"machine_type": "m7i.large", "region": "r", "wait_seconds": wait}), json!([]));
+            let found = problems(
+                json!({"machine_type": "m7i.large", "region": "r", "wait_seconds": wait}),
+                json!([]),
+            );
             assert!(found[0].starts_with("wait_seconds: "), "{found:?}");
         }
         let mut private = json!({"machine_type": "m7i.large", "region": "r", "private_address": true});

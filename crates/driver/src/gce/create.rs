@@ -174,10 +174,14 @@ fn are_ours(api: &Api<'_>, claim: &Claim, made: &BTreeMap<String, Instance>) -> 
     for instance in made.values() {
         let foreign = instance.disks.iter().find(|disk| !disk.is_local() && !ours.contains(&disk.path()));
         let Some(foreign) = foreign else { continue };
-        let mut text =
-            format!("GCE attached the disk {} to {}, and it is not of this claim", foreign.path(), instance.name);
+        let mut text = format!(
+            "GCE attached the disk {} to {}, and it is not of this claim",
+            foreign.path(),
+            instance.name
+        );
         if let Err(error) = keep_foreign(api, instance, &ours) {
-            text = format!("{text}; it will be deleted with that machine, since this can't be changed: {error}");
+            text =
+                format!("{text}; it will be deleted with that machine, since this can't be changed: {error}");
         }
         refused.get_or_insert_with(|| {
             users(text, "destroy detaches it and keeps it; rename it, or create under another claim")

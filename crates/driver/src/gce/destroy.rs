@@ -212,7 +212,11 @@ fn is_ending(instance: &Instance) -> bool {
 }
 
 /// Makes sure that no disk of somebody else goes with a machine.
-pub(super) fn keep_foreign(api: &Api<'_>, instance: &Instance, ours: &BTreeSet<String>) -> Result<(), CallError> {
+pub(super) fn keep_foreign(
+    api: &Api<'_>,
+    instance: &Instance,
+    ours: &BTreeSet<String>,
+) -> Result<(), CallError> {
     for disk in &instance.disks {
         if disk.auto_delete && !disk.is_local() && !ours.contains(&disk.path()) {
             let path = format!("{}/setDiskAutoDelete", instance.path());
