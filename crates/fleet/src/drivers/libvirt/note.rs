@@ -194,7 +194,7 @@ pub(super) mod tests {
         }
         for claim in ["*", &note.claim.id] {
             let found = notes(&at(dir.path()), claim).unwrap();
-            assert_eq!(found.read, [note.clone()], "{claim}");
+            assert_eq!(found.read, std::slice::from_ref(&note), "{claim}");
             let names = ["cut", "empty", "lines"].map(|name| folder.join(format!("{name}.json")));
             assert_eq!(found.unread, names.map(|path| path.to_string_lossy().into_owned()), "{claim}");
         }
