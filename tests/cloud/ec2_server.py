@@ -227,6 +227,15 @@ class Door:
 
         return self.edited(reply, "instancesSet", edit, value)
 
+    def after_DescribeImages(self, value, form, reply):
+        # moto's images boot from magnetic disks of 15 GiB; those of today's publishers from gp3
+        def edit(item):
+            for kind in item.iter(NS + "volumeType"):
+                kind.text = "gp3"
+            return True
+
+        return self.edited(reply, "imagesSet", edit, {})
+
     def after_DescribeVolumes(self, value, form, reply):
         def edit(item):
             return not any(self.is_hidden(i.text) for i in item.iter(NS + "instanceId"))

@@ -39,7 +39,7 @@ pub struct Source<'a> {
 }
 
 /// Merges settings: `below` counts least, then the environment variables that the settings name, then `above`. Checks names and types,
-/// and that nothing required is missing.
+/// and that nothing required is missing. A setting that the driver may find in the cloud's metadata is the driver's to check.
 #[must_use]
 pub fn merge(
     known: &BTreeMap<String, Setting>,
@@ -71,7 +71,8 @@ pub fn merge(
     above.iter().for_each(|source| merged.add(known, source));
     for (key, setting) in known {
         let is_wrong = merged.wrong.iter().any(|wrong| wrong.key == *key);
-        if setting.required && setting.default.is_none() && !merged.settings.contains_key(key) && !is_wrong {
+        let has_source = setting.default.is_some() || setting.from_metadata;
+        if setting.required && !has_source && !merged.settings.contains_key(key) && !is_wrong {
             let places = match setting.environment.as_slice() {
                 [] => "write it in the target".to_owned(),
                 names => format!("write it in the target, or set {}", names.join(" or ")),
@@ -288,6 +289,15 @@ mod tests {
         let missing = merged(json!({}), &[("T_REGION", "")], json!({}));
         assert!(missing.wrong[0].text.contains("`region` is missing"), "{missing:?}");
         assert!(missing.wrong[0].help.as_ref().unwrap().contains("T_REGION or T_OTHER"), "{missing:?}");
+    }
+
+    #[test]
+    fn what_the_metadata_may_tell_is_not_missing() {
+        let project = |from_metadata| Setting { required: true, from_metadata, ..setting(SettingKind::Text) };
+        let wrong = |from_metadata| {
+            merge(&[("project".to_owned(), project(from_metadata))].into(), &[], &|_| None, &[]).wrong.len()
+        };
+        assert_eq!((wrong(true), wrong(false)), (0, 1));
     }
 
     #[test]

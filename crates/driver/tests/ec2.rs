@@ -184,7 +184,7 @@ fn validate_names_what_is_wrong_and_tells_prices_by_the_users_list() {
     let own = json!({"settings": {"type": "ephemeral"}});
     assert_eq!(
         problems(json!({}), std::slice::from_ref(&own)),
-        ["machine_type: m7i.large brings 0 ephemeral disks along, not 1"]
+        ["machine_type: m7i.large brings 0 ephemeral disks with NVMe along, not 1"]
     );
 
     let prices = json!({"m5d.large": "0.126", "gp3_gib": "0.08"});
@@ -195,13 +195,45 @@ fn validate_names_what_is_wrong_and_tells_prices_by_the_users_list() {
     ));
     assert_eq!(offer.problems, []);
     let offer = &offer.offers[0];
-    assert_eq!(offer.price.as_ref().unwrap().per_hour, 0.126);
+    assert!(
+        (offer.price.as_ref().unwrap().per_hour - 0.126 - 15.0 * 0.08 / 730.0).abs() < 1e-12,
+        "the type, and the image's 15 GiB to boot from: {offer:?}"
+    );
+    let unpriced = json!({"prices": {"m7i.large": "0.1"}});
+    assert_eq!(
+        valid(service.machine("a", &unpriced, &[])).offers[0].price,
+        None,
+        "the boot volume has no price"
+    );
     assert_eq!(offer.volumes[0].price.as_ref().unwrap().per_hour, 0.0);
     assert!(
         (offer.volumes[1].price.as_ref().unwrap().per_hour - 0.008).abs() < 1e-12,
         "73 GiB at 0.08 a month of 730 hours"
     );
     assert_eq!(offer.volumes[1].rates.bytes_per_second, Some(125 << 20));
+}
+
+#[test]
+fn destroy_asks_for_the_removal_although_the_time_is_up() {
+    let service = Service::start();
+    create(&service, 1, &[service.machine("a", &json!({}), &[])]);
+    service.order("plan", &json!({}));
+    let mut settings = service.settings();
+    settings.insert("wait_seconds".to_owned(), json!(0));
+    service.done(Task::Destroy { claim: claim(1), settings: settings.clone() });
+    let calls = calls(&service);
+    assert_eq!(count(&calls, "TerminateInstances"), 1, "{calls:?}");
+    for _ in 0..10 {
+        let Answer::Destroyed { left, .. } =
+            service.done(Task::Destroy { claim: claim(1), settings: settings.clone() })
+        else {
+            panic!("another answer")
+        };
+        if left.is_empty() {
+            return;
+        }
+    }
+    panic!("something stays");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use diskproof_host::http::{Body, HttpError, HttpUrl, Request, send, send_until};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -208,6 +209,33 @@ fn a_server_that_is_silent_or_away_is_named_and_may_pass() {
     let error = send(&slow).unwrap_err();
     assert!(matches!(error, HttpError::Unreachable { status: 7, .. }) && error.may_pass(), "{error}");
     assert!(error.to_string().contains(&origin), "{error}");
+}
+
+/// Not a test: what [`curl_dies_with_the_process_that_sends`] kills.
+#[test]
+fn sender() {
+    if let Ok(origin) = std::env::var("DISKPROOF_TEST_SENDER") {
+        let _ = send(&to(&origin, "/", "GET"));
+    }
+}
+
+#[test]
+fn curl_dies_with_the_process_that_sends() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let mut sender = Command::new(std::env::current_exe().unwrap())
+        .args(["sender", "--exact"])
+        .env("DISKPROOF_TEST_SENDER", &origin)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    asked(&mut stream);
+    sender.kill().unwrap();
+    sender.wait().unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut rest = Vec::new();
+    assert_eq!(stream.read_to_end(&mut rest).expect("curl closes its connection"), 0);
 }
 
 #[test]

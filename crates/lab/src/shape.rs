@@ -26,7 +26,10 @@ impl Default for Shape {
 
 impl Shape {
     /// Checks that such a machine is possible.
-    pub(crate) fn check(&self) -> Result<(), LabError> {
+    ///
+    /// # Errors
+    /// Its memory is below 512 MiB or above 1 TiB, or it has no processors or more than 64.
+    pub fn check(&self) -> Result<(), LabError> {
         if !(512..=1 << 20).contains(&self.memory_mib) {
             return Err(LabError::Shape(format!(
                 "a guest needs 512m of memory or more, not {}m",

@@ -166,13 +166,7 @@ impl Creation<'_, '_> {
         let address = found::address(instance, wanted.private_address).unwrap_or_default();
         let limit = self.request.account.wait;
         wait::until_answers(self.aws.pace(), &machine.name, id, (address, wanted.ssh_port), limit)?;
-        let host_keys = wait::host_keys(self.aws, id);
-        if host_keys.is_empty() {
-            self.tell.warn(format!(
-                "machine {} ({id}) does not show the keys of its sshd on its console; the first connection is trusted",
-                machine.name
-            ));
-        }
+        let host_keys = self.host_keys(&machine.name, id);
         let offer = survey.offer(wanted);
         let volumes = self.volumes(machine, instance, survey, &offer);
         Ok(Created {
@@ -186,6 +180,17 @@ impl Creation<'_, '_> {
             offer: CreatedOffer { price: offer.price, ceiling: offer.ceiling },
             volumes,
         })
+    }
+
+    /// The keys of a machine's sshd, or a warning that says why there are none.
+    fn host_keys(&self, machine: &str, id: &str) -> Vec<String> {
+        let why = match wait::host_keys(self.aws, id) {
+            Ok(keys) if !keys.is_empty() => return keys,
+            Ok(_) => "does not show the keys of its sshd on its console".to_owned(),
+            Err(error) => format!("can't be asked for the keys of its sshd: {error}"),
+        };
+        self.tell.warn(format!("machine {machine} ({id}) {why}; the first connection is trusted"));
+        Vec::new()
     }
 
     fn volumes(

@@ -25,6 +25,7 @@ impl<'a, 't> Destruction<'a, 't> {
     }
 
     /// Removes until EC2 shows nothing in several looks one after the other: what an interrupted `create` asked for last may be shown late.
+    /// The limit ends only the wait for what is there, after its removal was asked for at least once.
     pub(super) fn perform(mut self, limit: Duration) -> Result<Answer, Ec2Error> {
         let begin = Instant::now();
         let mut empty_looks = 0;
@@ -33,10 +34,15 @@ impl<'a, 't> Destruction<'a, 't> {
             let found = Found::of_claim(self.aws, self.claim_id)?;
             self.note(&found);
             empty_looks = if found.is_empty() { empty_looks + 1 } else { 0 };
-            if empty_looks >= self.aws.pace().looks || begin.elapsed() > limit {
+            if empty_looks >= self.aws.pace().looks {
                 break;
             }
-            self.remove(&found);
+            if !found.is_empty() {
+                self.remove(&found);
+                if begin.elapsed() > limit {
+                    break;
+                }
+            }
             std::thread::sleep(self.aws.pace().poll);
         }
         let left = self.remaining.into_values().map(|(resource, why)| Left {

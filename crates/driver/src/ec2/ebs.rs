@@ -102,15 +102,19 @@ impl Volume {
             (Some((least, most, _)), Some(iops)) if iops < least || iops > most => {
                 format!("{name} takes {least} to {most} iops, not {iops}")
             }
-            // gp3's 3000 are part of every size.
             (Some((_, _, per_gib)), Some(iops))
-                if iops > 3000 && iops > per_gib * self.gib.unwrap_or(u64::MAX / per_gib) =>
+                if iops > self.free_iops() && iops > per_gib * self.gib.unwrap_or(u64::MAX / per_gib) =>
             {
                 format!("{name} takes at most {per_gib} iops per GiB")
             }
             _ => return None,
         };
         Some(("iops", text))
+    }
+
+    /// I/Os per second that are part of every size.
+    fn free_iops(&self) -> u64 {
+        if self.kind == VolumeType::Gp3 { 3000 } else { 0 }
     }
 
     fn wrong_throughput(&self) -> Option<Wrong> {
@@ -141,19 +145,28 @@ impl Volume {
     pub(super) fn rates(&self) -> Rates {
         let gib = self.gib.unwrap_or(0);
         let (iops, mib) = match self.kind {
-            VolumeType::Gp2 => (Some((gib * 3).clamp(100, 16000)), Some(if gib >= 334 { 250 } else { 128 })),
+            // 256 KiB per I/O of the baseline, up to the size's limit; below 334 GiB more comes from burst credits only.
+            VolumeType::Gp2 => {
+                let iops = (gib * 3).clamp(100, 16000);
+                (Some(iops), Some((iops / 4).min(if gib >= 334 { 250 } else { 128 })))
+            }
             VolumeType::Gp3 => (Some(self.iops.unwrap_or(3000)), Some(self.throughput.unwrap_or(125))),
             // 256 KiB per I/O up to 500 MiB/s; from 32000 on 16 KiB per I/O, up to 1000.
             VolumeType::Io1 => {
                 (self.iops, self.iops.map(|iops| (iops / 4).min(500).max((iops / 64).min(1000))))
             }
             VolumeType::Io2 => (self.iops, self.iops.map(|iops| (iops / 4).min(4000))),
-            VolumeType::St1 => (None, Some((gib * 40 / 1024).min(500))),
-            VolumeType::Sc1 => (None, Some((gib * 12 / 1024).min(192))),
+            // MiB/s per TiB.
+            VolumeType::St1 => return throughput_only((gib * 40 * MIB / 1024).min(500 * MIB)),
+            VolumeType::Sc1 => return throughput_only((gib * 12 * MIB / 1024).min(192 * MIB)),
             VolumeType::Ephemeral => (None, None),
         };
         Rates { iops, bytes_per_second: mib.map(|mib| mib * MIB) }
     }
+}
+
+fn throughput_only(bytes_per_second: u64) -> Rates {
+    Rates { iops: None, bytes_per_second: Some(bytes_per_second) }
 }
 
 #[cfg(test)]
@@ -180,6 +193,18 @@ mod tests {
     }
 
     #[test]
+    fn promises_need_no_burst_credits() {
+        let bytes = |kind, gib| volume(kind, gib, None, None).rates().bytes_per_second;
+        assert_eq!(bytes(VolumeType::Gp2, 20), Some(25 << 20), "100 I/Os of 256 KiB");
+        assert_eq!(bytes(VolumeType::Gp2, 100), Some(75 << 20));
+        assert_eq!(bytes(VolumeType::Gp2, 333), Some(128 << 20));
+        assert_eq!(bytes(VolumeType::Gp2, 334), Some(250 << 20));
+        assert_eq!(bytes(VolumeType::St1, 125), Some(125 * 40 * 1024), "4.88 MiB/s, not 4");
+        assert_eq!(bytes(VolumeType::Sc1, 125), Some(125 * 12 * 1024));
+        assert_eq!(bytes(VolumeType::St1, 16384), Some(500 << 20));
+    }
+
+    #[test]
     fn each_type_takes_what_it_has() {
         assert_eq!(volume(VolumeType::Gp2, 100, Some(3000), Some(125)).wrong().len(), 2);
         assert_eq!(volume(VolumeType::Io2, 3, None, None).wrong().len(), 2);
@@ -189,6 +214,12 @@ mod tests {
             volume(VolumeType::Io1, 2000, Some(64000), None).rates().bytes_per_second,
             Some(1000 << 20)
         );
+        assert_eq!(
+            volume(VolumeType::Io1, 20, Some(1001), None).wrong().len(),
+            1,
+            "50 per GiB, also below 3000"
+        );
+        assert_eq!(volume(VolumeType::Io1, 20, Some(1000), None).wrong(), []);
         let own = Volume { kind: VolumeType::Ephemeral, gib: None, iops: None, throughput: None };
         assert_eq!((own.wrong().len(), own.rates().iops), (0, None));
     }

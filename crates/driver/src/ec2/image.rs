@@ -1,6 +1,7 @@
 //! Images by name.
 
 use super::aws::Aws;
+use super::ebs::{Volume, VolumeType};
 use super::error::AwsError;
 use serde_json::{Value, json};
 
@@ -22,6 +23,8 @@ pub(super) struct Image {
     pub(super) architecture: String,
     /// The name of the device that it boots from.
     pub(super) root_device: Option<String>,
+    /// The volume that EC2 makes for that device; `None`: not told, or of a type that the driver doesn't know.
+    pub(super) boot: Option<Volume>,
     made: String,
 }
 
@@ -62,14 +65,39 @@ fn read(image: &Value) -> Option<Image> {
         id: image["ImageId"].as_str()?.to_owned(),
         architecture: image["Architecture"].as_str()?.to_owned(),
         root_device: image["RootDeviceName"].as_str().map(str::to_owned),
+        boot: boot(image),
         made: image["CreationDate"].as_str().unwrap_or_default().to_owned(),
+    })
+}
+
+fn boot(image: &Value) -> Option<Volume> {
+    let device = image["RootDeviceName"].as_str()?;
+    let mappings = image["BlockDeviceMappings"].as_array()?;
+    let ebs = &mappings.iter().find(|mapping| mapping["DeviceName"] == device)?["Ebs"];
+    let name = ebs["VolumeType"].as_str()?;
+    Some(Volume {
+        kind: VolumeType::ALL.into_iter().find(|kind| kind.name() == name)?,
+        gib: ebs["VolumeSize"].as_u64(),
+        iops: ebs["Iops"].as_u64(),
+        throughput: ebs["Throughput"].as_u64(),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::question;
+    use super::{boot, question};
+    use crate::ec2::ebs::VolumeType;
     use serde_json::json;
+
+    #[test]
+    fn the_volume_to_boot_from_is_the_one_of_the_root_device() {
+        let mapping = |device: &str, kind: &str, gib: u64| json!({"DeviceName": device, "Ebs": {"VolumeType": kind, "VolumeSize": gib}});
+        let image = |kind: &str| json!({"RootDeviceName": "/dev/xvda", "BlockDeviceMappings": [mapping("/dev/sdb", "gp2", 1), mapping("/dev/xvda", kind, 8)]});
+        let found = boot(&image("gp3")).unwrap();
+        assert_eq!((found.kind, found.gib, found.iops), (VolumeType::Gp3, Some(8), None));
+        assert_eq!(boot(&image("standard")), None, "its I/Os have a price, too");
+        assert_eq!(boot(&json!({"RootDeviceName": "/dev/xvda"})), None);
+    }
 
     #[test]
     fn a_name_is_looked_for_at_its_publisher_only() {

@@ -13,7 +13,7 @@ pub(super) struct InstanceType {
     pub(super) architectures: Vec<String>,
     /// What it passes on to all its EBS volumes together, at all times.
     pub(super) ceiling: Rates,
-    /// Sizes of the disks that it brings along, in bytes.
+    /// Sizes of the NVMe disks that it brings along, in bytes. The machine can't name others: they have no serial numbers.
     pub(super) disks: Vec<u64>,
 }
 
@@ -49,13 +49,16 @@ fn read(of: &Value) -> InstanceType {
     InstanceType {
         architectures: architectures.filter_map(Value::as_str).map(str::to_owned).collect(),
         ceiling,
-        disks: disks(&of["InstanceStorageInfo"]["Disks"]),
+        disks: disks(&of["InstanceStorageInfo"]),
     }
 }
 
-fn disks(rows: &Value) -> Vec<u64> {
+fn disks(storage: &Value) -> Vec<u64> {
     let mut disks = Vec::new();
-    for row in rows.as_array().into_iter().flatten() {
+    if storage["NvmeSupport"] == "unsupported" {
+        return disks;
+    }
+    for row in storage["Disks"].as_array().into_iter().flatten() {
         let (Some(count), Some(gb)) = (row["Count"].as_u64(), row["SizeInGB"].as_u64()) else { continue };
         disks.extend((0..count).map(|_| gb * 1_000_000_000));
     }
@@ -80,6 +83,9 @@ mod tests {
             (Some(3600), Some(81_250_000))
         );
         assert_eq!(read_type.disks, [75_000_000_000, 75_000_000_000]);
+        let mut old = of;
+        old["InstanceStorageInfo"]["NvmeSupport"] = json!("unsupported");
+        assert_eq!(read(&old).disks, [] as [u64; 0]);
         assert_eq!(read(&json!({})).ceiling.bytes_per_second, None);
     }
 }

@@ -8,10 +8,13 @@ use std::collections::BTreeMap;
 /// AWS's month, in hours.
 const MONTH_HOURS: f64 = 730.0;
 
-/// Returns the price of a machine without its volumes; `None`: the list doesn't have it.
-pub(super) fn of_machine(wanted: &Wanted) -> Option<Price> {
+/// Returns the price of a machine with the volume that it boots from, without the others; `None`: the list lacks something that counts, or
+/// EC2 doesn't tell the volume.
+pub(super) fn of_machine(wanted: &Wanted, boot: Option<&Volume>) -> Option<Price> {
     let per_hour = entry(&wanted.prices, &wanted.machine_type)?;
-    Some(price(per_hour, wanted))
+    let mut boot = boot?.clone();
+    boot.gib = wanted.boot_gib.or(boot.gib);
+    Some(price(per_hour + per_month(&boot, &wanted.prices)? / MONTH_HOURS, wanted))
 }
 
 /// Returns the price of a volume; `None`: the list lacks something that counts.

@@ -118,6 +118,7 @@ fn read_machine(machine: &MachineRequest, problems: &mut Vec<Problem>) -> Option
         volumes: Vec::new(),
     };
     reader.check_words(&wanted);
+    reader.check_wait();
     if machine.volumes.len() > MOST_VOLUMES {
         reader.complain(None, format!("EC2 takes at most {MOST_VOLUMES} volumes for a machine"));
     }
@@ -214,6 +215,13 @@ impl Reader<'_> {
         port.filter(|port| *port > 0).unwrap_or(22)
     }
 
+    /// What [`account_of`] reads without a word.
+    fn check_wait(&mut self) {
+        if self.integer("wait_seconds") == Some(0) {
+            self.complain(Some("wait_seconds"), "it is at least 1".to_owned());
+        }
+    }
+
     fn size(&mut self, key: &'static str, bytes: Option<&Value>) -> Option<u64> {
         let bytes = bytes?;
         let gib =
@@ -256,6 +264,10 @@ impl Reader<'_> {
         }
         if let Some(from) = wanted.ssh_from.as_deref().filter(|from| !super::address::is_network(from)) {
             self.complain(Some("ssh_from"), format!("{from} is no network such as 192.0.2.7/32"));
+        }
+        if wanted.private_address && wanted.security_group.is_none() && wanted.ssh_from.is_none() {
+            let text = "it is missing: connections to a private address don't come from this machine's address on the internet";
+            self.complain(Some("ssh_from"), text.to_owned());
         }
         for (key, price) in &wanted.prices {
             if !price.parse::<f64>().is_ok_and(|price| price >= 0.0 && price.is_finite()) {
@@ -328,6 +340,20 @@ mod tests {
             assert!(found.iter().any(|problem| problem.starts_with(words)), "{words} in {found:?}");
         }
         assert_eq!(problems(json!({"region": "r"}), json!([])), ["machine_type: it is missing"]);
+        for wait in [json!(0), json!(-5)] {
+            let found = problems(
+                json!({"machine_type": "m7i.large", "region": "r", "wait_seconds": wait}),
+                json!([]),
+            );
+            assert!(found[0].starts_with("wait_seconds: "), "{found:?}");
+        }
+        let mut private = json!({"machine_type": "m7i.large", "region": "r", "private_address": true});
+        assert!(problems(private.clone(), json!([]))[0].starts_with("ssh_from: it is missing"));
+        for (key, value) in [("security_group", "sg-1"), ("ssh_from", "10.0.0.0/8")] {
+            private[key] = json!(value);
+            assert!(request(&[machine(private.clone(), json!([]))]).is_ok(), "{key}");
+            private.as_object_mut().unwrap().remove(key);
+        }
         let no_price = json!({"machine_type": "m7i.large", "region": "r", "prices": {"m7i.large": "cheap"}});
         assert_eq!(problems(no_price, json!([])), ["prices: m7i.large: cheap is no price"]);
     }

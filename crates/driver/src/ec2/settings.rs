@@ -25,7 +25,8 @@ pub(super) fn capabilities() -> Capabilities {
         settings: machine,
         volume_settings: volume,
         secrets: VARIABLES.map(str::to_owned).to_vec(),
-        enforces_deadline: true,
+        // cloud-init plans the machine's shutdown: an image without it, or whoever is root there, undoes that.
+        enforces_deadline: false,
     }
 }
 
@@ -61,7 +62,7 @@ fn machine_rows() -> Vec<Row> {
             "ssh_from",
             SettingKind::Text,
             Value::Null,
-            "The addresses that may connect, e.g. 192.0.2.7/32; without: the one that this machine has on the internet, as checkip.amazonaws.com tells it.",
+            "The addresses that may connect, e.g. 192.0.2.7/32; without: the one that this machine has on the internet, as checkip.amazonaws.com tells it. Needed with private_address, unless security_group is set.",
         ),
         ("ssh_port", SettingKind::Integer, json!(22), "The port of the image's sshd."),
         (
@@ -98,7 +99,7 @@ fn machine_rows() -> Vec<Row> {
             "wait_seconds",
             SettingKind::Integer,
             json!(600),
-            "How long create waits for the machines, and destroy for their end.",
+            "How long create waits for the machines, and destroy for their end; at least 1.",
         ),
         (
             "endpoint",
@@ -110,7 +111,7 @@ fn machine_rows() -> Vec<Row> {
             "prices",
             SettingKind::Map,
             Value::Null,
-            "Your price list: m7i.large per hour; gp3_gib, gp3_iops, gp3_mibps per month of 730 hours; io2_iops_over_32000 and io2_iops_over_64000. Where one that counts is missing, no price is told.",
+            "Your price list: m7i.large per hour; also for the volume that it boots from: gp3_gib, gp3_iops, gp3_mibps per month of 730 hours; io2_iops_over_32000 and io2_iops_over_64000. Where one that counts is missing, no price is told.",
         ),
         ("currency", SettingKind::Text, json!("USD"), "The currency of prices."),
     ]
@@ -137,7 +138,7 @@ fn table(rows: Vec<Row>) -> BTreeMap<String, Setting> {
             required: matches!(key, "machine_type" | "region"),
             default: (!default.is_null()).then_some(default),
             environment: environment(key),
-            from_metadata: matches!(key, "region"),
+            from_metadata: false,
             renamed: Vec::new(),
         };
         (key.to_owned(), setting)

@@ -62,7 +62,7 @@ impl Survey {
         let ephemeral = ephemeral(wanted).count();
         if ephemeral > of.disks.len() {
             let text = format!(
-                "{} brings {} ephemeral disks along, not {ephemeral}",
+                "{} brings {} ephemeral disks with NVMe along, not {ephemeral}",
                 wanted.machine_type,
                 of.disks.len()
             );
@@ -86,7 +86,7 @@ impl Survey {
     pub(super) fn offer(&self, wanted: &Wanted) -> Offer {
         let volume = |volume| VolumeOffer { price: price::of_volume(volume, wanted), rates: volume.rates() };
         Offer {
-            price: price::of_machine(wanted),
+            price: price::of_machine(wanted, self.image(wanted).and_then(|image| image.boot.as_ref())),
             ceiling: self.types.get(&wanted.machine_type).map(|of| of.ceiling).unwrap_or_default(),
             volumes: wanted.volumes.iter().map(volume).collect(),
         }

@@ -1,7 +1,7 @@
 //! Waits for machines until they can be reached.
 
 use super::aws::Aws;
-use super::error::Ec2Error;
+use super::error::{AwsError, Ec2Error};
 use super::found::{address, instances, state};
 use super::launch::device_name;
 use super::pace::Pace;
@@ -113,8 +113,11 @@ pub(super) fn until_answers(
     }
 }
 
-/// Returns the public keys of a machine's sshd from its console; empty: it doesn't print them, or the console can't be read.
-pub(super) fn host_keys(aws: &Aws<'_>, instance: &str) -> Vec<String> {
+/// Returns the public keys of a machine's sshd from its console; empty: it doesn't print them.
+///
+/// # Errors
+/// EC2 doesn't show the console.
+pub(super) fn host_keys(aws: &Aws<'_>, instance: &str) -> Result<Vec<String>, AwsError> {
     let begin = Instant::now();
     // Only newer types show the console of this moment; of others EC2 keeps what it had shortly after the boot.
     let mut is_latest = true;
@@ -123,17 +126,17 @@ pub(super) fn host_keys(aws: &Aws<'_>, instance: &str) -> Vec<String> {
         match aws.call("get-console-output", &input) {
             Ok(reply) => {
                 if let Some(keys) = reply["Output"].as_str().and_then(keys_of) {
-                    return keys;
+                    return Ok(keys);
                 }
             }
             Err(error) if is_latest && error.code().is_some_and(|code| code != "UnauthorizedOperation") => {
                 is_latest = false;
                 continue;
             }
-            Err(_) => return Vec::new(),
+            Err(error) => return Err(error),
         }
         if begin.elapsed() > aws.pace().console {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         sleep(aws.pace().poll);
     }

@@ -2,7 +2,8 @@
 
 use super::api::Api;
 use super::body::{self, Common};
-use super::failure::{providers, users};
+use super::destroy::keep_foreign;
+use super::failure::{CallError, providers, users};
 use super::inventory::Instance;
 use super::machine::{Machine, Place};
 use super::operation::Operation;
@@ -48,7 +49,12 @@ pub(super) fn create(
         Common { project: &api.project, claim, ssh_public_key, termination: body::termination(claim)? };
     let groups = groups(machines, &common);
     tell.step(None, format!("creating {} machines by {} calls", machines.len(), groups.len()));
-    let made = ensure(api, claim, &groups)?;
+    let made = ensure(api, claim, &groups).inspect_err(|_| {
+        // The machines of other groups exist, and cost.
+        if let Ok(there) = by_name(api, claim) {
+            tell_made(&there, tell);
+        }
+    })?;
     tell_made(&made, tell);
     are_ours(api, claim, &made)?;
     let made = await_running(api, claim, machines, made)?;
@@ -106,11 +112,7 @@ fn ensure(api: &Api<'_>, claim: &Claim, groups: &[Group]) -> Result<BTreeMap<Str
                 why = Some(text);
             }
         }
-        there = api
-            .instances(Some(&claim.id))?
-            .into_iter()
-            .map(|instance| (instance.name.clone(), instance))
-            .collect();
+        there = by_name(api, claim)?;
         if groups.iter().flat_map(|group| &group.names).all(|name| there.contains_key(name)) {
             return Ok(there);
         }
@@ -118,6 +120,12 @@ fn ensure(api: &Api<'_>, claim: &Claim, groups: &[Group]) -> Result<BTreeMap<Str
     let why =
         why.unwrap_or_else(|| "the calls succeed, and the machines don't appear in the list".to_owned());
     Err(providers(format!("GCE doesn't create the machines: {why}")))
+}
+
+/// What the claim has, by its name in the account.
+fn by_name(api: &Api<'_>, claim: &Claim) -> Result<BTreeMap<String, Instance>, CallError> {
+    let there = api.instances(Some(&claim.id))?;
+    Ok(there.into_iter().map(|instance| (instance.name.clone(), instance)).collect())
 }
 
 /// Asks for the machines of a group once, and waits for the end.
@@ -158,25 +166,28 @@ fn tell_made(made: &BTreeMap<String, Instance>, tell: &Teller<'_>) {
 }
 
 /// Checks that each attached disk is of this claim: GCE attaches a disk that is there already, if it has the name that the new one
-/// would get, and a benchmark would overwrite it.
+/// would get, and a benchmark would overwrite it. Such a disk would also go with its machine: at the deadline, or when somebody deletes it.
 fn are_ours(api: &Api<'_>, claim: &Claim, made: &BTreeMap<String, Instance>) -> Result<(), Failure> {
     let ours: BTreeSet<String> =
         api.disks(Some(&claim.id))?.iter().map(super::inventory::Disk::path).collect();
+    let mut refused = None;
     for instance in made.values() {
-        if let Some(foreign) =
-            instance.disks.iter().find(|disk| !disk.is_local() && !ours.contains(&disk.path()))
-        {
-            return Err(users(
-                format!(
-                    "GCE attached the disk {} to {}, and it is not of this claim",
-                    foreign.path(),
-                    instance.name
-                ),
-                "destroy detaches it and keeps it; rename it, or create under another claim",
-            ));
+        let foreign = instance.disks.iter().find(|disk| !disk.is_local() && !ours.contains(&disk.path()));
+        let Some(foreign) = foreign else { continue };
+        let mut text = format!(
+            "GCE attached the disk {} to {}, and it is not of this claim",
+            foreign.path(),
+            instance.name
+        );
+        if let Err(error) = keep_foreign(api, instance, &ours) {
+            text =
+                format!("{text}; it will be deleted with that machine, since this can't be changed: {error}");
         }
+        refused.get_or_insert_with(|| {
+            users(text, "destroy detaches it and keeps it; rename it, or create under another claim")
+        });
     }
-    Ok(())
+    refused.map_or(Ok(()), Err)
 }
 
 /// Waits until each machine runs and has its address.
@@ -206,11 +217,7 @@ fn await_running(
         }
         looks += 1;
         std::thread::sleep(api.pace.pause(looks));
-        made = api
-            .instances(Some(&claim.id))?
-            .into_iter()
-            .map(|instance| (instance.name.clone(), instance))
-            .collect();
+        made = by_name(api, claim)?;
     }
 }
 

@@ -42,7 +42,12 @@ impl Credentials {
     /// Forgets the token, so that the next one is new. Returns false if the next one would be the same.
     pub(super) fn renew(&self) -> bool {
         *self.token.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        from_environment().is_none()
+        !Self::is_fixed()
+    }
+
+    /// Whether the token is the environment's: it lasts an hour, and nothing renews it.
+    pub(super) fn is_fixed() -> bool {
+        from_environment().is_some()
     }
 
     fn fetch(&self) -> Result<String, String> {

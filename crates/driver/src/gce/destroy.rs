@@ -43,23 +43,30 @@ struct Look {
     pending: Vec<Operation>,
 }
 
-/// Removes everything that carries the claim's id, and nothing else.
+/// Removes everything that carries the claim's id, and nothing else. It ends once the API has shown nothing for [`super::Pace::settle`].
 pub(super) fn destroy(api: &Api<'_>, claim: &Claim, tell: &Teller<'_>) -> Result<Answer, Failure> {
     let begun = Instant::now();
     let mut removal = Removal::default();
     let mut early = BTreeSet::new();
     let (mut looks, mut stuck) = (0, 0);
+    // Since when the API has shown nothing, for as long as it does.
+    let mut quiet_since = None;
     tell.step(None, "looking for what the claim has");
     loop {
         let may_come = begun.elapsed() < api.pace.settle;
+        let looked = Instant::now();
         let mut look = look(api, claim)?;
         look.pending.retain(|operation| concerns(operation, claim, may_come, &mut early));
         removal.note(&look, tell);
         let is_idle = look.pending.is_empty();
-        if removal.there.is_empty() && is_idle && !may_come {
-            return Ok(removal.answer());
+        if removal.there.is_empty() && is_idle {
+            if looked.duration_since(*quiet_since.get_or_insert(looked)) >= api.pace.settle {
+                return Ok(removal.answer());
+            }
+        } else {
+            quiet_since = None;
         }
-        if begun.elapsed() > api.pace.patience {
+        if quiet_since.is_none() && begun.elapsed() > api.pace.patience {
             return removal.late(&look.pending);
         }
         looks += 1;
@@ -71,7 +78,8 @@ pub(super) fn destroy(api: &Api<'_>, claim: &Claim, tell: &Teller<'_>) -> Result
             return Ok(removal.answer());
         }
         if !matches!(asked, Asked::AllAccepted) {
-            std::thread::sleep(api.pace.pause(looks).min(api.pace.settle));
+            let longest = if quiet_since.is_some() { api.pace.settle / 4 } else { api.pace.settle };
+            std::thread::sleep(api.pace.pause(looks).min(longest));
         }
     }
 }
@@ -204,7 +212,11 @@ fn is_ending(instance: &Instance) -> bool {
 }
 
 /// Makes sure that no disk of somebody else goes with a machine.
-fn keep_foreign(api: &Api<'_>, instance: &Instance, ours: &BTreeSet<String>) -> Result<(), CallError> {
+pub(super) fn keep_foreign(
+    api: &Api<'_>,
+    instance: &Instance,
+    ours: &BTreeSet<String>,
+) -> Result<(), CallError> {
     for disk in &instance.disks {
         if disk.auto_delete && !disk.is_local() && !ours.contains(&disk.path()) {
             let path = format!("{}/setDiskAutoDelete", instance.path());

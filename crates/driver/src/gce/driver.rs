@@ -1,7 +1,7 @@
 //! The driver: reads what is asked and has it done.
 
 use super::api::{Api, ENDPOINT};
-use super::credentials::{Credentials, METADATA, ask_metadata};
+use super::credentials::{Credentials, METADATA, VARIABLE, ask_metadata};
 use super::failure::{drivers, users};
 use super::machine::{self, Asked, Machine, Place};
 use super::pace::Pace;
@@ -67,6 +67,11 @@ impl Gce {
                 "create them by several calls",
             ));
         }
+        if Credentials::is_fixed() && is_over_an_hour_away(claim.deadline) {
+            tell.warn(format!(
+                "the token in {VARIABLE} lasts an hour at most: put a new one there before you destroy the machines after that time"
+            ));
+        }
         self.with_api(&first.settings, |api| {
             let placed: Result<Vec<_>, Failure> =
                 asked.machines.into_iter().map(|machine| placed(machine, &first.settings)).collect();
@@ -103,6 +108,11 @@ impl Gce {
 /// The settings that decide which account is reached, and how.
 fn account(settings: &Settings) -> [Option<&Value>; 4] {
     ["project", "endpoint", "metadata", "metadata_endpoint"].map(|key| settings.get(key))
+}
+
+fn is_over_an_hour_away(deadline: u64) -> bool {
+    let now = jiff::Timestamp::now().as_second();
+    i64::try_from(deadline).is_ok_and(|deadline| deadline.saturating_sub(now) > 3600)
 }
 
 /// Whether a token may be sent there.

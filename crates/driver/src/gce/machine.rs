@@ -69,6 +69,11 @@ fn read_one(request: &MachineRequest, is_twice: bool, asked: &mut Asked) {
             Some("it ends with a letter or a digit, e.g. web-1".to_owned()),
         );
     }
+    // The metadata server may tell it.
+    if reader.text("project").is_none() && !reader.is_on("metadata") {
+        let help = "the id of the project that pays; GOOGLE_CLOUD_PROJECT may name it, too";
+        reader.problem(Some("project"), "is missing", Some(help.to_owned()));
+    }
     let mut volumes = Vec::new();
     let mut names = BTreeSet::new();
     for wanted in &request.volumes {

@@ -11,7 +11,8 @@ pub struct Pace {
     pub longest_pause: Duration,
     /// How often a call is made before it counts as failed.
     pub attempts: u32,
-    /// How long `destroy` looks for what a request that is still on its way may create.
+    /// How long the API must show nothing before `destroy` ends: a request may still be on its way. Longer than curl waits for a
+    /// connection (15 s).
     pub settle: Duration,
     /// How long an operation, a boot or the end of all removals may take.
     pub patience: Duration,
@@ -25,7 +26,7 @@ impl Default for Pace {
             first_pause: Duration::from_secs(1),
             longest_pause: Duration::from_secs(20),
             attempts: 7,
-            settle: Duration::from_secs(10),
+            settle: Duration::from_secs(20),
             patience: Duration::from_secs(15 * 60),
             ssh_port: 22,
         }

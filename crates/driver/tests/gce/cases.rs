@@ -43,6 +43,8 @@ fn a_machine_is_made_with_its_volumes_and_removed_again() {
         json!({"name": "scratch-b", "settings": {"type": "local-ssd"}}),
     ];
     let told = perform(create(CLAIM, &settings, &["big"], &volumes));
+    let hour = "the token in GOOGLE_OAUTH_ACCESS_TOKEN lasts an hour at most";
+    assert!(told.output.contains(hour), "{}", told.output);
     let machine = &told.answer()["created"]["machines"][0];
     let id = "zones/europe-west1-b/instances/raid-0-0123456789-big";
     assert_eq!(
@@ -130,8 +132,36 @@ fn a_disk_of_somebody_else_is_neither_used_nor_removed() {
         "{}",
         told.output
     );
+    let calls = project.verdict()["calls"].to_string();
+    assert!(calls.contains("setDiskAutoDelete"), "it would go with the machine: {calls}");
     perform(destroy(CLAIM, &settings(&project))).answer();
     project.assert_clean();
+}
+
+#[test]
+fn machines_that_exist_are_told_although_the_call_for_others_fails() {
+    let project = Project::new(&json!({"fault": {"kind": "operation", "at": 1}}));
+    let mut request = create(CLAIM, &settings(&project), &["a", "b"], &[]);
+    request["machines"][1]["settings"]["machine_type"] = json!("n2-standard-8");
+    let told = perform(request);
+    assert!(told.failure().contains("ZONE_RESOURCE_POOL_EXHAUSTED"), "{}", told.output);
+    let made = told.resources(true);
+    assert!(made.iter().any(|resource| resource.id.contains("/instances/")), "{}", told.output);
+    perform(destroy(CLAIM, &settings(&project))).answer();
+    project.assert_clean();
+}
+
+#[test]
+fn destroy_looks_on_after_the_removal_although_it_took_long() {
+    // A removal takes longer than `settle`.
+    let project = Project::new(&json!({"operation": 1.5}));
+    perform(create(CLAIM, &settings(&project), &["a"], &[])).answer();
+    perform(destroy(CLAIM, &settings(&project))).answer();
+    let calls = project.assert_clean()["calls"].clone();
+    let calls: Vec<_> = calls.as_array().unwrap().iter().map(|call| call.as_str().unwrap()).collect();
+    let last = calls.iter().rposition(|call| call.starts_with("DELETE")).unwrap();
+    let looks = calls[last..].iter().filter(|call| call.starts_with("GET aggregated/disks")).count();
+    assert!(looks >= 2, "one empty look is no quiet time: {calls:#?}");
 }
 
 #[test]
@@ -197,7 +227,7 @@ fn an_old_name_works_with_a_warning_and_mistakes_are_named() {
         "{}",
         told.output
     );
-    let bad = json!({"name": "m-", "settings": {"project": "p", "zone": 5, "mashine_type": "x"}, "volumes": [volume]});
+    let bad = json!({"name": "m-", "settings": {"zone": 5, "mashine_type": "x"}, "volumes": [volume]});
     let told = perform(json!({"do": "validate", "machines": [bad]})).answer();
     let texts: Vec<_> =
         told["valid"]["problems"].as_array().unwrap().iter().map(|problem| problem["text"].clone()).collect();
@@ -206,6 +236,7 @@ fn an_old_name_works_with_a_warning_and_mistakes_are_named() {
         "mashine_type is not known",
         "machine_type is missing",
         "zone must be a text",
+        "project is missing",
         "GCE can't use the machine's name",
     ] {
         assert!(texts.contains(&json!(text)), "{text}: {texts:#?}");

@@ -34,7 +34,7 @@ fn the_rules_of_the_protocol_are_kept() {
     assert!(broken.is_empty() && left.is_empty(), "{broken:#?}\n{left:#?}");
     let kept = rules.iter().filter(|rule| rule.kept == Kept::Yes).count();
     assert!(kept >= 16, "{rules:#?}");
-    // A killed driver's curl may still send a request without its body, which the API refuses.
+    // A driver that is killed while its curl starts no longer holds the body for it: the API refuses the request.
     let verdict = project.verdict();
     assert_eq!((&verdict["ours"], &verdict["foreign_changed"]), (&json!([]), &json!([])), "{verdict:#}");
 }

@@ -215,7 +215,7 @@ class Handler(BaseHTTPRequestHandler):
             method, parameters = description.find(self.command, url.path, query)
             description.check_body(method, body)
         except Refused as error:
-            # curl outlives a killed driver, and can no longer read the body that the driver held for it
+            # a driver that is killed while its curl starts no longer holds the body for it
             if body is not None or not is_dead(project.victim):
                 project.invalid.append(error.message)
             raise

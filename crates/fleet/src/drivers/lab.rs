@@ -183,6 +183,7 @@ fn shape(settings: &Settings) -> Result<Shape, String> {
     if let Some(zfs) = settings.get("zfs").and_then(serde_json::Value::as_bool) {
         shape.zfs = zfs;
     }
+    shape.check().map_err(|error| error.to_string())?;
     Ok(shape)
 }
 
@@ -267,13 +268,14 @@ impl LabDriver {
         tell: &Teller<'_>,
     ) -> Result<Created, Failure> {
         let guest = guest_name(claim, &machine.name);
+        // It may refuse the guest: a note of one that can't be opened could never be removed.
+        let lab = self.lab(&guest)?;
         let note =
             Note { claim: claim.clone(), machine: machine.name.clone(), guest: guest.clone(), made: now() };
         if !self.notes()?.iter().any(|known| known.claim.id == claim.id && known.guest == guest) {
             self.write(&note)?;
         }
         tell.made(note.resource());
-        let lab = self.lab(&guest)?;
         let ear = |step: &StepEvent| tell.step(Some(&machine.name), step.to_string());
         let user = |text: String| Failure { blame: Blame::User, text, help: None };
         lab.ensure_up(&shape(&machine.settings).map_err(user)?, &ear).map_err(|error| failed(&error))?;
@@ -428,6 +430,8 @@ mod tests {
             (json!({}), json!({}), None, "`size` is missing"),
             (json!({}), json!({}), Some(1000), "multiple of 4096"),
             (json!({ "memory": "much" }), json!({}), Some(1 << 20), "not a size"),
+            (json!({ "memory": 256 << 20 }), json!({}), Some(1 << 20), "512m of memory or more"),
+            (json!({ "cpus": 0 }), json!({}), Some(1 << 20), "1 to 64 processors"),
         ] {
             let text = said(machine(settings, volume, size));
             assert!(text.contains(part), "{text}");
@@ -446,6 +450,19 @@ mod tests {
         assert!(names.iter().all(|name| name.len() <= 25), "{names:?}");
         let different: std::collections::BTreeSet<&String> = names.iter().collect();
         assert_eq!(different.len(), names.len());
+    }
+
+    #[test]
+    fn a_guest_that_cannot_be_leaves_no_note() {
+        let dir = tempfile::tempdir().unwrap();
+        // Paths of sockets are short.
+        let driver = LabDriver::new(dir.path().join("long".repeat(30)));
+        let claim = claim("0123456789abcdef");
+        let machine = machine(json!({}), json!({}), Some(1 << 20));
+        let mut output = Vec::new();
+        let tell = Teller::new(&mut output);
+        assert!(driver.create(&claim, &machine, "ssh-ed25519 AAAA", &tell).is_err());
+        assert_eq!(driver.notes().unwrap(), []);
     }
 
     #[test]

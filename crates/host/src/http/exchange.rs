@@ -161,8 +161,13 @@ impl Drop for Curl {
 
 impl Curl {
     fn start(config: &[u8]) -> Result<Self, HttpError> {
-        let path = resolve(Tool::Curl)?;
-        let call = Invocation::new(Tool::Curl).args(["--disable", "--config", "-"]).stdin(Vec::new());
+        // curl dies with this process: a killed driver's request would reach the cloud after `destroy` has looked, and without its body.
+        let path = resolve(Tool::Setpriv)?;
+        let call = Invocation::new(Tool::Setpriv)
+            .args(["--pdeathsig", "KILL"])
+            .arg(resolve(Tool::Curl)?)
+            .args(["--disable", "--config", "-"])
+            .stdin(Vec::new());
         let failed = |source| HttpError::Curl(crate::CommandFailure::Spawn { argv: call.argv(), source });
         let environment = ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
         let mut child = command(&call, &path).envs(environment).spawn().map_err(failed)?;

@@ -3,7 +3,7 @@
 
 use super::existing::{on_hosts, originals};
 use super::make::resource;
-use super::note::{Guest, Note, notes};
+use super::note::{Guest, Note, Notes, notes};
 use super::{names, place, pools, refused};
 use crate::at::{At, AtError, AtOptions};
 use crate::libvirt::GuestError;
@@ -83,7 +83,7 @@ fn once(
 ) -> Result<bool, GuestError> {
     let ours: Vec<Guest> =
         originals(at, tell)?.into_iter().filter(|guest| guest.note.claim.id == claim.id).collect();
-    let noted = notes(at, &claim.id)?;
+    let Notes { read: noted, unread } = notes(at, &claim.id)?;
     let all = || noted.iter().chain(ours.iter().map(|guest| &guest.note));
     let pools: BTreeSet<String> = all().flat_map(Note::pools).collect();
     let mut folders: BTreeSet<String> = all().map(|note| note.folder.clone()).collect();
@@ -114,6 +114,7 @@ fn once(
             }
         }
     }
+    gone.left.extend(unread.into_iter().map(left_note));
     for folder in folders {
         has_found |= remove_folder(at, claim, &folder, tell, gone)?;
     }
@@ -121,6 +122,16 @@ fn once(
         has_found |= remove_from_pool(at, claim, &pool, &kept, tell, gone);
     }
     Ok(has_found)
+}
+
+/// A note that can't be read stays: it may name a folder or a pool that has files of the claim.
+fn left_note(file: String) -> Left {
+    let name = file.rsplit('/').next().unwrap_or_default().trim_end_matches(".json").to_owned();
+    Left {
+        resource: resource(ResourceKind::Machine, file, &name),
+        why: "this note about the machine can't be read, so its folder isn't known: remove the machine's files, then the note"
+            .to_owned(),
+    }
 }
 
 /// Switches a guest off, and removes it. One that is gone is none.

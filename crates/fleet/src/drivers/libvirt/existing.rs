@@ -1,6 +1,6 @@
 //! What claims have: the state of a claim's machines, and the resources of all claims.
 
-use super::note::{Guest, Note, guests, notes};
+use super::note::{Guest, Note, Notes, guests, notes};
 use super::validate::FANOUT;
 use super::{failure, names, pools, reach, refused};
 use crate::at::{At, AtError, AtOptions, on_each};
@@ -78,11 +78,17 @@ pub(super) fn originals(at: &At, tell: &Teller<'_>) -> Result<Vec<Guest>, AtErro
 pub(super) fn list(options: &AtOptions, settings: &Settings, tell: &Teller<'_>) -> Result<Answer, Failure> {
     let found = on_hosts(options, settings, &|at| {
         let mut listed: Vec<Listed> = Vec::new();
+        // Notes first: a machine that is made meanwhile is listed by its guest.
+        let Notes { read: mut seen, unread } = notes(at, "*")?;
+        for file in unread {
+            tell.warn(format!(
+                "{}: {file} is no note that the driver can read; what it names isn't listed",
+                at.name()
+            ));
+        }
         let guests = originals(at, tell)?;
-        let mut seen: Vec<Note> = notes(at, "*")?;
+        listed.extend(machines(&seen, &guests));
         for guest in guests {
-            let name = names::domain(&guest.note.claim, &guest.note.machine);
-            listed.push(of(&guest.note, ResourceKind::Machine, guest.uuid.clone(), name));
             if !seen.iter().any(|note| note.uuid == guest.uuid) {
                 seen.push(guest.note);
             }
@@ -101,6 +107,34 @@ pub(super) fn list(options: &AtOptions, settings: &Settings, tell: &Teller<'_>) 
     Ok(Answer::Listed { resources: found.into_iter().flatten().collect() })
 }
 
+/// The guests, and the machines that a note names without one: an interrupted `create` left them, and `destroy` has something to do.
+fn machines(notes: &[Note], guests: &[Guest]) -> Vec<Listed> {
+    let unmade = notes.iter().filter(|note| guests.iter().all(|guest| guest.uuid != note.uuid));
+    let all = guests.iter().map(|guest| &guest.note).chain(unmade);
+    all.map(|note| {
+        let name = names::domain(&note.claim, &note.machine);
+        of(note, ResourceKind::Machine, note.uuid.clone(), name)
+    })
+    .collect()
+}
+
 fn of(note: &Note, kind: ResourceKind, id: String, name: String) -> Listed {
     Listed { resource: Resource { kind, id, name }, claim: note.claim.clone(), made: None, price: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::machines;
+    use crate::drivers::libvirt::note::{Guest, tests::note};
+
+    #[test]
+    fn a_machine_that_was_noted_and_not_made_is_listed() {
+        let note = note();
+        let guest = Guest { uuid: note.uuid.clone(), note: note.clone() };
+        for guests in [vec![], vec![guest]] {
+            let listed = machines(std::slice::from_ref(&note), &guests);
+            assert_eq!(listed.len(), 1, "once, with a guest or without");
+            assert_eq!((&listed[0].resource.id, &listed[0].claim), (&note.uuid, &note.claim));
+        }
+    }
 }

@@ -39,6 +39,10 @@ impl Making<'_, '_> {
         let note = self.note(&key.public);
         let macs = vec![mac()?];
         let guest = self.guest();
+        if !note.is_plain() {
+            let text = format!("its folder {} has a form that the driver doesn't read back", note.folder);
+            return Err(self.record(&text));
+        }
         let bytes = serde_json::to_vec(&note).map_err(|error| self.record(&error.to_string()))?;
         place.write("note the machine", &place.note(), bytes)?;
         place.run("make the machine's folder", &["sh", "-c", FOLDER, &note.folder, &claim.id])?;
@@ -196,4 +200,44 @@ impl Making<'_, '_> {
 /// A resource for the driver's events.
 pub(super) fn resource(kind: ResourceKind, id: String, name: &str) -> Resource {
     Resource { kind, id, name: name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Making;
+    use crate::drivers::libvirt::note::tests::{at, note};
+    use crate::drivers::libvirt::place::{Place, root};
+    use crate::drivers::libvirt::settings::read;
+    use driver::protocol::MachineRequest;
+    use driver::serve::Teller;
+    use serde_json::json;
+
+    #[test]
+    fn nothing_is_made_that_destroy_would_not_find() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("a")).unwrap();
+        let at = at(&dir.path().join("a/.."));
+        let request = json!({"name": "big", "settings": {"host": "local", "image": "x"}, "volumes": []});
+        let wanted = read(&[serde_json::from_value::<MachineRequest>(request).unwrap()]).unwrap().remove(0);
+        let image = serde_json::from_value(json!({
+            "format": 1, "digest": "ab".repeat(32), "name": "x", "disk_format": "qcow2", "virtual_bytes": 1 << 20, "file_bytes": 1,
+            "has_kernel": false, "source": "s", "imported": 1,
+        }));
+        let claim = note().claim;
+        let place = Place::take(&at, &claim.id, "big", "1".to_owned()).unwrap();
+        let mut output = Vec::new();
+        let tell = Teller::new(&mut output);
+        let making = Making {
+            place: &place,
+            claim: &claim,
+            wanted: &wanted,
+            image: &image.unwrap(),
+            key: "ssh-ed25519 AAAA",
+            tell: &tell,
+        };
+        let error = making.make().unwrap_err().to_string();
+        assert!(error.contains("doesn't read back"), "{error}");
+        assert!(!std::path::Path::new(&place.note()).exists());
+        assert!(!std::path::Path::new(&root(&at)).join(format!("diskproof-{}-big", claim.id)).exists());
+    }
 }

@@ -21,8 +21,10 @@ for u in $all; do
         *) printf '%s: %s\n' "$u" "$said" >&2; exit 1 ;;
     esac fi
 done"#;
-/// Prints the notes below `$0`, one a line, that match a name.
-const NOTES: &str = r#"for note in "$0"/$1/*.json; do if [ -f "$note" ]; then cat -- "$note" && echo || exit 1; fi; done; exit 0"#;
+/// Prints `FILE`, a tab and the note for each note below `$0` that matches a name, one a line.
+const NOTES: &str = r#"for note in "$0"/$1/*.json; do if [ -f "$note" ]; then
+    printf '%s\t' "$note" && tr '\n' ' ' <"$note" && echo || exit 1
+fi; done; exit 0"#;
 
 /// A note about a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +86,7 @@ impl Note {
     }
 
     /// Whether all fields are such as the driver writes them. Parts of it become paths and words of commands.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         let is_file = |volume: &NotedVolume| match &volume.pool {
             None => volume.file.starts_with(&self.claim.id) && !volume.file.contains('/'),
             Some(pool) => {
@@ -141,21 +143,64 @@ fn read_guests(said: &str) -> Vec<Guest> {
     said.lines().filter_map(guest).collect()
 }
 
+/// The notes in the files of a host.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// Those that the driver wrote.
+    pub(super) read: Vec<Note>,
+    /// Files with anything else in them, e.g. cut short by a loss of power: what they name isn't known.
+    pub(super) unread: Vec<String>,
+}
+
 /// The notes in the files of a host: of one claim, or of all (`*`).
-pub(super) fn notes(at: &At, claim: &str) -> Result<Vec<Note>, AtError> {
+pub(super) fn notes(at: &At, claim: &str) -> Result<Notes, AtError> {
     let said = at.run("read the driver's notes", &["sh", "-c", NOTES, &super::place::root(at), claim])?;
-    let note = |line: &str| serde_json::from_str(line).ok().filter(Note::is_plain);
-    let notes = said.lines().filter_map(note);
-    Ok(notes.filter(|note: &Note| claim == "*" || note.claim.id == claim).collect())
+    let mut notes = Notes::default();
+    for line in said.lines() {
+        let (file, text) = line.split_once('\t').unwrap_or((line, ""));
+        match serde_json::from_str::<Note>(text) {
+            Ok(note) if note.is_plain() && (claim == "*" || note.claim.id == claim) => notes.read.push(note),
+            _ => notes.unread.push(file.to_owned()),
+        }
+    }
+    Ok(notes)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Note, NotedVolume, read_guests};
+pub(super) mod tests {
+    use super::{Note, NotedVolume, notes, read_guests};
+    use crate::at::{At, AtOptions, here};
     use crate::drivers::libvirt::names;
+    use crate::link::Reach;
     use driver::protocol::Claim;
 
-    fn note() -> Note {
+    /// This machine as a host, with its notes below `dir`.
+    pub(in crate::drivers::libvirt) fn at(dir: &std::path::Path) -> At {
+        let reach = Reach { ssh_config: None, connect_seconds: 3 };
+        At::open(&here(), &AtOptions { reach, state_dir: dir.to_owned(), sudo: false }).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_is_no_note_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = note();
+        let folder = dir.path().join("driver").join(&note.claim.id);
+        std::fs::create_dir_all(&folder).unwrap();
+        let whole = serde_json::to_string(&note).unwrap();
+        for (name, text) in
+            [("big", whole.as_str()), ("cut", &whole[..90]), ("empty", ""), ("lines", "a\n\nb")]
+        {
+            std::fs::write(folder.join(format!("{name}.json")), text).unwrap();
+        }
+        for claim in ["*", &note.claim.id] {
+            let found = notes(&at(dir.path()), claim).unwrap();
+            assert_eq!(found.read, std::slice::from_ref(&note), "{claim}");
+            let names = ["cut", "empty", "lines"].map(|name| folder.join(format!("{name}.json")));
+            assert_eq!(found.unread, names.map(|path| path.to_string_lossy().into_owned()), "{claim}");
+        }
+    }
+
+    pub(in crate::drivers::libvirt) fn note() -> Note {
         let claim = Claim { id: "ab".repeat(16), run: "it's <r>".to_owned(), deadline: 7 };
         let volume = NotedVolume {
             name: "gp".to_owned(),

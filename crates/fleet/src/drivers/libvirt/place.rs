@@ -13,8 +13,9 @@ printf %s "$2" >"$0/$1.token.tmp" && mv -f -- "$0/$1.token.tmp" "$0/$1.token""#;
 const GUARDED: &str = r#"d=$0; m=$1; t=$2; shift 2; exec 9>>"$d/$m.lock"; flock 9 || exit 1
 if [ -e "$d/ending" ] || [ "$(cat -- "$d/$m.token")" != "$t" ]; then echo "another create or destroy of the same claim is at work" >&2; exit 1; fi
 exec "$@""#;
-/// Writes a file whole.
-pub(super) const WRITE: &str = r#"umask 077; cat >"$0.tmp" && mv -f -- "$0.tmp" "$0""#;
+/// Writes a file whole. What a note names is made after it, so the note must be on the disk before: also for a host that loses power.
+pub(super) const WRITE: &str =
+    r#"umask 077; cat >"$0.tmp" && sync -- "$0.tmp" && mv -f -- "$0.tmp" "$0" && sync -- "${0%/*}""#;
 /// Refuses further changes for a claim, and waits until the last one has ended.
 const END: &str = r#"[ -d "$0" ] || exit 0
 : >"$0/ending" || exit 1
@@ -93,13 +94,7 @@ pub(super) fn files(at: &At, folder: &str, claim: &str) -> Result<Vec<String>, A
 #[cfg(test)]
 mod tests {
     use super::{Place, end, forget};
-    use crate::at::{At, AtOptions, here};
-    use crate::link::Reach;
-
-    fn at(dir: &std::path::Path) -> At {
-        let reach = Reach { ssh_config: None, connect_seconds: 3 };
-        At::open(&here(), &AtOptions { reach, state_dir: dir.to_owned(), sudo: false }).unwrap()
-    }
+    use crate::drivers::libvirt::note::tests::at;
 
     #[test]
     fn a_command_of_an_earlier_create_is_refused_and_so_is_one_after_the_end() {
