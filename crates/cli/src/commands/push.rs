@@ -167,3 +167,39 @@ fn document(run: &RunId, address: &Address, names: &Pseudonyms, pushed: &Pushed)
     });
     serde_json::to_string_pretty(&document).map_err(Failure::ours)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::of_the_users;
+    use record::plan::{Measure, Plan};
+    use record::provision::{ProvisionStep, Provisioner};
+    use record::target::{Target, TargetKind};
+
+    #[test]
+    fn what_the_user_wrote_is_named_before_it_travels() {
+        let mut plan = Plan::new("x".to_owned(), Vec::new(), Measure::new(1.0, 0.1, 1));
+        assert!(of_the_users(&plan).is_empty());
+        plan.provision.push(ProvisionStep {
+            by: Provisioner::Ansible,
+            path: "site.yml".to_owned(),
+            text: "x".to_owned(),
+            args: Vec::new(),
+            vars: [("token".to_owned(), "secret-7".to_owned())].into(),
+            target: None,
+            digest: "x".to_owned(),
+        });
+        let settings = [("password".to_owned(), "secret-8".into())].into_iter().collect();
+        plan.targets.push(Target {
+            name: "vm".to_owned(),
+            kind: TargetKind::Created { driver: "ec2".to_owned(), settings, volumes: Vec::new() },
+            address: None,
+            ceiling: None,
+            shares: Vec::new(),
+        });
+        let told = of_the_users(&plan).join("\n");
+        for word in ["site.yml", "token", "vm", "ec2", "password"] {
+            assert!(told.contains(word), "{word}: {told}");
+        }
+        assert!(!told.contains("secret-"), "{told}");
+    }
+}
