@@ -35,8 +35,19 @@ impl Wish {
         Ok((Self::listen_for(&[SIGINT, SIGHUP])?, term))
     }
 
+    /// As [`Self::listen`]; the first signal sets this flag.
+    ///
+    /// # Errors
+    /// The kernel refuses a handler.
+    pub(crate) fn listen_by(cancel: Arc<AtomicBool>) -> io::Result<Self> {
+        Self::flagging(cancel, &[SIGINT, SIGTERM, SIGHUP])
+    }
+
     fn listen_for(signals: &[i32]) -> io::Result<Self> {
-        let cancel = Arc::new(AtomicBool::new(false));
+        Self::flagging(Arc::new(AtomicBool::new(false)), signals)
+    }
+
+    fn flagging(cancel: Arc<AtomicBool>, signals: &[i32]) -> io::Result<Self> {
         let asked: Vec<_> =
             signals.iter().map(|signal| (*signal, Arc::new(AtomicBool::new(false)))).collect();
         for (signal, flag) in &asked {

@@ -67,6 +67,18 @@ fn a_run_is_sent_found_fetched_judged_and_compared() {
         unasked.err
     );
     assert_eq!(diskproof(&theirs, &["pull", &at]).code, 2, "nothing was sent");
+    for args in [
+        ["push", "latest", &at, "--yes", "--credentials", "nowhere.json"],
+        ["pull", &at, "--as", "mine", "--credentials", "nowhere.json"],
+    ] {
+        let named = diskproof(&mine, &args);
+        assert!(
+            named.code == 2 && named.err.contains("nowhere.json: there is no such file"),
+            "{}",
+            named.err
+        );
+    }
+    assert!(diskproof(&theirs, &["pull", &at, "--as", "latest"]).err.contains("isn't `latest`"));
     let pushed = json(&mine, &["push", "latest", &at, "--yes", "--json"]);
     assert_eq!(pushed["format"], "diskproof.push/1.0");
     assert!(pushed["replaced_names"].as_u64().unwrap() >= 2, "{pushed}");
@@ -108,4 +120,28 @@ fn a_run_is_sent_found_fetched_judged_and_compared() {
     assert!(diskproof(&theirs, &["pull", &at]).out.contains("run elsewhere is this run already"));
     let resumed = diskproof(&theirs, &["resume", "elsewhere"]);
     assert_eq!(resumed.code, 2, "somebody else's plan isn't run: {}", resumed.err);
+}
+
+#[test]
+fn ctrl_c_ends_a_push_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path();
+    std::fs::write(home.join("a.json"), FIO).unwrap();
+    assert_eq!(diskproof(home, &["import", "a.json", "--name", "queries"]).code, 0);
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = format!("oci://{}/results:one", silent.local_addr().unwrap());
+    let mut push = std::process::Command::new(assert_cmd::cargo::cargo_bin("diskproof"));
+    push.args(["push", "latest", &at, "--yes"]).env_clear().env("HOME", home).current_dir(home);
+    let mut push = push
+        .env("DISKPROOF_STORE", home.join("results.db"))
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let _connection = silent.accept().unwrap();
+    let kill = std::process::Command::new("kill").args(["-INT", &push.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert_eq!(push.wait().unwrap().code(), Some(130));
+    let left = std::fs::read_dir(home).unwrap().filter_map(Result::ok);
+    let left = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("diskproof-push-"));
+    assert_eq!(left.count(), 0);
 }

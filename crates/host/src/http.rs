@@ -1,5 +1,5 @@
-//! HTTP requests, by `curl`. Everything secret (the URL with its query, the headers, the body) reaches curl by its standard input
-//! and by files without a name, never by arguments. Memory stays flat: files are sent and received piece by piece.
+//! HTTP requests, by `curl`. Everything secret (the URL with its query, the headers, the body) reaches curl by files without a name and by
+//! its standard input, never by arguments. Memory stays flat: files are sent and received piece by piece.
 //!
 //! Nothing is retried here: only the caller knows whether a request may be sent twice.
 

@@ -12,6 +12,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
+/// Names the server to the process that is killed.
+const ORIGIN: &str = "DISKPROOF_TEST_ORIGIN";
+
 /// What a request looked like at the server.
 struct Seen {
     head: String,
@@ -190,12 +193,37 @@ fn no_argument_and_no_message_holds_a_secret() {
         .filter_map(|entry| fs::read(entry.ok()?.path().join("cmdline")).ok())
         .map(|line| String::from_utf8_lossy(&line).into_owned())
         .collect();
-    let curl = lines.iter().filter(|line| line.contains("curl\0--disable\0--config\0-\0")).count();
+    let curl = lines.iter().filter(|line| line.contains("curl\0--disable\0--config\0/proc/")).count();
     assert!(curl >= 1, "curl runs");
     assert!(!lines.iter().any(|line| line.contains("-secret")), "arguments are seen by every user");
     drop(stream);
     let error = sent.join().unwrap().unwrap_err();
     assert!(!error.to_string().contains("secret"), "{error}");
+}
+
+/// The process that the next test kills.
+#[test]
+fn a_process_that_sends_until_it_is_killed() {
+    if let Ok(origin) = std::env::var(ORIGIN) {
+        let _ = send(&to(&origin, "/", "PUT").body(Body::Bytes(b"body".to_vec())));
+    }
+}
+
+#[test]
+fn a_request_ends_with_the_process_that_sends_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_process_that_sends_until_it_is_killed"])
+        .env(ORIGIN, format!("http://{}", listener.local_addr().unwrap()))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let (mut stream, _) = listener.accept().unwrap();
+    assert_eq!(asked(&mut stream).body, b"body");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "curl goes on waiting for the reply");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod pack;
 mod unpack;
 
 pub use facts::facts;
+pub(crate) use facts::{FACTS, short};
 pub use info::{Layer, LayerKind, RunInfo};
 pub(crate) use manifest::{Descriptor, MANIFEST, Manifest, annotation};
 pub use pack::{Packed, PackedLayer, Packer, Signature};

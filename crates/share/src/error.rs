@@ -94,6 +94,14 @@ pub enum ShareError {
         /// How to give credentials.
         remedy: &'static str,
     },
+    /// A registry leads to a place without encryption.
+    #[error("{at} leads to {url}, without encryption; --plain-http allows that")]
+    Plain {
+        /// The address.
+        at: String,
+        /// Where it leads.
+        url: String,
+    },
     /// The server answers something else than it should.
     #[error("{at} answers {status} when asked to {doing}: {said}")]
     Answer {
@@ -118,6 +126,19 @@ pub enum ShareError {
     /// A signature can't be made or is wrong.
     #[error("{0}")]
     Signature(String),
+    /// The archives would take too much of the disk that holds the results.
+    #[error(
+        "the run has {needed_bytes} bytes, which is more than half of the {free_bytes} bytes that are free at {}; make room, or \
+         set another results file by --store", path.shown()
+    )]
+    Room {
+        /// Where the archives would arrive.
+        path: PathBuf,
+        /// Bytes of the archives.
+        needed_bytes: u64,
+        /// Bytes that are free there.
+        free_bytes: u64,
+    },
     /// Another pull of the same run is under way.
     #[error("another diskproof is fetching the same run: {} is locked", path.shown())]
     Busy {

@@ -14,9 +14,11 @@ use crate::error::ShareError;
 use crate::patience::{Patience, is_busy, may_pass};
 use crate::remote::Remote;
 use auth::Authority;
-use host::http::{Body, HttpUrl, Reply, Request, send};
+use host::http::{Body, HttpUrl, Reply, Request, send_until};
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Largest manifest: the specification lets registries refuse more.
@@ -26,6 +28,12 @@ const REDIRECTS: u8 = 5;
 
 /// Most tags that a search reads: each costs a request.
 const MOST_TAGS: usize = 10_000;
+/// Most pages of tags that a search reads: registries give 50 tags or more in a page.
+const MOST_PAGES: usize = 200;
+/// All kinds of manifests. A registry says 404 to somebody who doesn't accept the kind that is there, and then a push would take the
+/// tag for a free one.
+const ANY_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, \
+     application/vnd.docker.distribution.manifest.v2+json, application/vnd.docker.distribution.manifest.list.v2+json";
 
 #[derive(serde::Deserialize)]
 struct Tags {
@@ -41,6 +49,8 @@ pub struct Options {
     pub patience: Patience,
     /// Where credentials are looked up.
     pub credentials: Credentials,
+    /// Ends what is under way when it is set.
+    pub cancel: Arc<AtomicBool>,
 }
 
 /// A repository of a registry, perhaps with a tag or a digest.
@@ -49,6 +59,8 @@ pub(crate) struct Registry {
     base: HttpUrl,
     authority: Authority,
     patience: Patience,
+    plain_http: bool,
+    cancel: Arc<AtomicBool>,
 }
 
 impl Registry {
@@ -56,19 +68,29 @@ impl Registry {
         let at = |scheme: &str| HttpUrl::parse(&format!("{scheme}://{}/v2/", address.registry));
         let plain = at("http")?;
         let base = if plain.is_loopback() || options.plain_http { plain } else { at("https")? };
-        let authority = Authority::new(base.clone(), options.plain_http, options.credentials.clone());
-        Ok(Self { address, base, authority, patience: options.patience })
+        let authority = Authority::new(base.clone(), &address.repository, options);
+        let (patience, plain_http, cancel) =
+            (options.patience, options.plain_http, Arc::clone(&options.cancel));
+        Ok(Self { address, base, authority, patience, plain_http, cancel })
     }
 
     /// The same registry, with the permission it has given, for another artifact of the same repository.
     pub(crate) fn at(&self, address: Address) -> Self {
-        Self { address, base: self.base.clone(), authority: self.authority.clone(), patience: self.patience }
+        Self {
+            address,
+            base: self.base.clone(),
+            authority: self.authority.clone(),
+            patience: self.patience,
+            plain_http: self.plain_http,
+            cancel: Arc::clone(&self.cancel),
+        }
     }
 
     /// Returns all tags of the repository. A registry may give them in pages (`Link: <URL>; rel="next"`).
     pub(crate) fn tags(&self) -> Result<Vec<String>, ShareError> {
         let mut tags = Vec::new();
         let mut next = Some(self.url("tags/list")?);
+        let mut pages = 0;
         while let Some(url) = next {
             let request = Request::new("GET", url).at_most(MANIFEST_BYTES);
             let reply = self.insist("list its tags", &request)?;
@@ -78,8 +100,9 @@ impl Registry {
             let page: Option<Tags> = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status == 200);
             let page = page.ok_or_else(|| self.unexpected("list its tags", &reply))?;
             tags.extend(page.tags.unwrap_or_default().into_iter().filter(|tag| is_tag(tag)));
-            if tags.len() > MOST_TAGS {
-                let why = format!("it has more than {MOST_TAGS} tags");
+            pages += 1;
+            if tags.len() > MOST_TAGS || pages > MOST_PAGES {
+                let why = format!("it has more than {MOST_TAGS} tags or {MOST_PAGES} pages of them");
                 return Err(ShareError::Unreadable { from: self.address(), why });
             }
             let link = reply
@@ -100,9 +123,10 @@ impl Registry {
 
     /// Sends a request with credentials where the registry wants some. Its reply may have any status but 401 and 403.
     fn ask(&self, request: Request) -> Result<Reply, ShareError> {
-        let reply = send(&self.authority.sign(request.clone()))?;
+        self.allowed(request.url())?;
+        let reply = send_until(&self.authority.sign(request.clone()), &self.cancel)?;
         let reply = if reply.status == 401 && self.authority.answer(&reply)? {
-            send(&self.authority.sign(request))?
+            send_until(&self.authority.sign(request), &self.cancel)?
         } else {
             reply
         };
@@ -116,11 +140,36 @@ impl Registry {
         Ok(reply)
     }
 
+    /// A registry says where an upload goes on. That place may have no less encryption than the registry itself.
+    fn allowed(&self, url: &HttpUrl) -> Result<(), ShareError> {
+        let stays_here = url.is_loopback() && self.base.is_loopback();
+        if url.is_tls() || stays_here || self.plain_http {
+            return Ok(());
+        }
+        Err(ShareError::Plain { at: self.address(), url: url.to_string() })
+    }
+
+    /// Waits before the next try; false: it is time to give up.
+    fn waits(&self, failures: u32) -> bool {
+        self.patience.waits(failures, &self.cancel)
+    }
+
     fn insist(&self, doing: &'static str, request: &Request) -> Result<Reply, ShareError> {
-        self.patience.insists(|| {
-            let reply = self.ask(request.clone())?;
-            if is_busy(reply.status) { Err(self.unexpected(doing, &reply)) } else { Ok(reply) }
-        })
+        let mut failures = 0;
+        loop {
+            let result = self.ask(request.clone()).and_then(|reply| {
+                if is_busy(reply.status) { Err(self.unexpected(doing, &reply)) } else { Ok(reply) }
+            });
+            match result {
+                Err(error) if may_pass(&error) => {
+                    failures += 1;
+                    if !self.waits(failures) {
+                        return Err(error);
+                    }
+                }
+                result => return result,
+            }
+        }
     }
 
     fn unexpected(&self, doing: &'static str, reply: &Reply) -> ShareError {
@@ -179,7 +228,7 @@ impl Remote for Registry {
         let there = || fs::metadata(path).map_or(0, |about| about.len());
         let request = Request::new("GET", self.url(&format!("blobs/{digest}"))?).follow(REDIRECTS);
         let request = request.into_file(path, bytes, true).idle_limit(Duration::from_secs(60));
-        let (mut failures, mut had) = (0, there());
+        let (mut failures, mut most) = (0, there());
         loop {
             let result = match self.ask(request.clone()) {
                 Ok(reply) if matches!(reply.status, 200 | 206) && there() == bytes => return Ok(()),
@@ -193,11 +242,12 @@ impl Remote for Registry {
                 Err(error) => error,
             };
             let has = there();
-            failures = if has > had { 1 } else { failures + 1 };
-            had = has;
+            // More than ever before: a registry that makes pull begin anew again and again gets nowhere.
+            failures = if has > most { 1 } else { failures + 1 };
+            most = most.max(has);
             let passes =
                 may_pass(&result) || matches!(result, ShareError::Answer { status: 200 | 206 | 416, .. });
-            if !passes || !self.patience.waits(failures) {
+            if !passes || !self.waits(failures) {
                 return Err(result);
             }
         }
@@ -206,7 +256,7 @@ impl Remote for Registry {
     fn get_manifest(&self) -> Result<Option<Vec<u8>>, ShareError> {
         let reference = self.reference()?;
         let request = Request::new("GET", self.url(&format!("manifests/{reference}"))?);
-        let request = request.header("Accept", MANIFEST).at_most(MANIFEST_BYTES);
+        let request = request.header("Accept", ANY_MANIFEST).at_most(MANIFEST_BYTES);
         let reply = self.insist("send the manifest", &request)?;
         match (reply.status, reference) {
             (200, Reference::Digest(expected)) if Digest::of(&reply.body) != *expected => {
@@ -227,5 +277,32 @@ impl Remote for Registry {
         let request = request.header("Content-Type", MANIFEST).body(Body::Bytes(bytes.to_vec()));
         let reply = self.insist("take the manifest", &request)?;
         if reply.is_success() { Ok(()) } else { Err(self.unexpected("take the manifest", &reply)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, Registry};
+    use crate::address::Address;
+    use crate::error::ShareError;
+    use host::http::{HttpUrl, Request};
+
+    #[test]
+    fn a_registry_leads_nobody_to_a_place_without_encryption() {
+        let leads = |registry: &str, to: &str, plain_http| {
+            let options = Options { plain_http, ..Options::default() };
+            let registry = Registry::new(Address::parse(registry).unwrap(), &options).unwrap();
+            registry.allowed(Request::new("PATCH", HttpUrl::parse(to).unwrap()).url())
+        };
+        let far = "oci://registry.example/r:t";
+        for to in ["http://registry.example/v2/r/1", "http://127.0.0.1:80/"] {
+            let refused = leads(far, to, false).unwrap_err();
+            assert!(matches!(refused, ShareError::Plain { .. }), "{to}: {refused}");
+            assert!(refused.to_string().contains("--plain-http"), "{refused}");
+            leads(far, to, true).unwrap();
+        }
+        leads(far, "https://other.example/", false).unwrap();
+        leads("oci://127.0.0.1:5000/r:t", "http://127.0.0.1:5001/", false).unwrap();
+        leads("oci://127.0.0.1:5000/r:t", "http://other.example/", false).unwrap_err();
     }
 }

@@ -1,11 +1,15 @@
 //! How often something is tried again.
 
 use crate::error::ShareError;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 /// Statuses of a server that is busy: the same request may succeed later.
 const BUSY: [u16; 6] = [408, 429, 500, 502, 503, 504];
+
+/// How often a pause looks whether it was cancelled.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How often a request is tried again when the connection breaks or the server is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,29 +27,18 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// Waits after that many failures in a row; false: it is time to give up.
-    pub(crate) fn waits(self, failures: u32) -> bool {
-        if failures >= self.tries {
-            return false;
-        }
-        thread::sleep(self.pause * 2_u32.pow(failures.saturating_sub(1).min(4)));
-        true
-    }
-
-    /// Does something until it succeeds, fails for good, or has failed too often.
-    pub(crate) fn insists<T>(self, mut what: impl FnMut() -> Result<T, ShareError>) -> Result<T, ShareError> {
-        let mut failures = 0;
-        loop {
-            match what() {
-                Err(error) if may_pass(&error) => {
-                    failures += 1;
-                    if !self.waits(failures) {
-                        return Err(error);
-                    }
-                }
-                result => return result,
+    /// Waits after that many failures in a row; false: it is time to give up, or `cancel` was set.
+    pub(crate) fn waits(self, failures: u32, cancel: &AtomicBool) -> bool {
+        let mut left = self.pause * 2_u32.pow(failures.saturating_sub(1).min(4));
+        while failures < self.tries && !cancel.load(Ordering::Relaxed) {
+            if left.is_zero() {
+                return true;
             }
+            let step = left.min(LOOK);
+            thread::sleep(step);
+            left -= step;
         }
+        false
     }
 }
 

@@ -5,7 +5,7 @@ use crate::digest::{Counted, Digest};
 use crate::error::ShareError;
 use crate::remote::Remote;
 use record::id::RunId;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, statvfs};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,10 +55,30 @@ impl Puller<'_> {
         let bytes = remote.get_manifest()?.ok_or_else(|| ShareError::Missing { at: from.clone() })?;
         let manifest = Manifest::read(&bytes).map_err(unreadable)?;
         let folder = Folder::lock(self.folder, &manifest.config.digest)?;
-        let config = fetch_small(remote, &manifest.config, &folder)?;
+        let pulled = self.pull_into(&folder, remote, verify, &manifest);
+        // What a broken connection left is of use to the next pull; what was stored or refused is of none.
+        if matches!(
+            pulled,
+            Ok(_) | Err(ShareError::Signature(_) | ShareError::Unreadable { .. } | ShareError::Taken { .. })
+        ) {
+            folder.remove();
+        }
+        pulled
+    }
+
+    fn pull_into(
+        &self,
+        folder: &Folder,
+        remote: &dyn Remote,
+        verify: Option<Verify<'_>>,
+        manifest: &Manifest,
+    ) -> Result<Pulled, ShareError> {
+        let from = remote.address();
+        let unreadable = |why: String| ShareError::Unreadable { from: from.clone(), why };
+        let config = fetch_small(remote, &manifest.config, folder)?;
         let info = RunInfo::read(&config).map_err(unreadable)?;
-        check(&manifest, &info).map_err(unreadable)?;
-        let signature = manifest.signature().map(|blob| fetch_small(remote, blob, &folder)).transpose()?;
+        check(manifest, &info).map_err(unreadable)?;
+        let signature = manifest.signature().map(|blob| fetch_small(remote, blob, folder)).transpose()?;
         let signer = match (verify, &signature) {
             (Some(verify), Some(signature)) => Some(verify(&config, signature)?),
             (Some(_), None) => return Err(ShareError::Signature(format!("the run at {from} isn't signed"))),
@@ -76,14 +96,12 @@ impl Puller<'_> {
             Ok(Pulled { run, info, received_bytes, was_here, is_signed, signer: signer.clone() })
         };
         if let Some(here) = self.store.received(&origin.digest)? {
-            folder.remove();
             return done(here, info, 0, true);
         }
         if self.store.runs()?.iter().any(|known| known.id == run) {
             return Err(ShareError::Taken { run, from });
         }
-        let received_bytes = self.store_it(remote, &folder, &info, &run, &origin)?;
-        folder.remove();
+        let received_bytes = self.store_it(remote, folder, &info, &run, &origin)?;
         done(run, info, received_bytes, false)
     }
 
@@ -96,6 +114,7 @@ impl Puller<'_> {
         origin: &Origin,
     ) -> Result<u64, ShareError> {
         let from = &origin.from;
+        folder.has_room(info)?;
         let mut paths = Vec::new();
         for layer in &info.layers {
             paths.push(fetch(remote, &layer.digest, layer.size_bytes, folder)?);
@@ -125,9 +144,10 @@ fn check(manifest: &Manifest, info: &RunInfo) -> Result<(), String> {
     if !travelled.eq(ours.layers.iter()) {
         return Err("its manifest lists other archives than its description".to_owned());
     }
-    let differs =
-        |(name, fact): (&String, &String)| manifest.annotations.get(&annotation(name)) != Some(fact);
-    if info.facts.iter().any(differs) {
+    // Those of others, such as a copying tool, say nothing that diskproof reads.
+    let prefix = annotation("");
+    let theirs = manifest.annotations.iter().filter(|(name, _)| name.starts_with(&prefix));
+    if !theirs.eq(ours.annotations.iter()) {
         return Err("its annotations say something else than its description".to_owned());
     }
     Ok(())
@@ -151,7 +171,19 @@ impl Folder {
         }
     }
 
-    /// What arrived is in the store now. If the folder can't be removed, it does no harm.
+    /// Refuses archives that fill the disk: the store, which takes in their content, lies on the same one.
+    fn has_room(&self, info: &RunInfo) -> Result<(), ShareError> {
+        let about = statvfs(&self.path)
+            .map_err(|error| ShareError::file("read the free space of", &self.path)(error.into()))?;
+        let free_bytes = about.f_bavail.saturating_mul(about.f_frsize);
+        let needed_bytes = info.layers.iter().fold(0_u64, |sum, layer| sum.saturating_add(layer.size_bytes));
+        if needed_bytes <= free_bytes / 2 {
+            return Ok(());
+        }
+        Err(ShareError::Room { path: self.path.clone(), needed_bytes, free_bytes })
+    }
+
+    /// What arrived is of no more use. If the folder can't be removed, it does no harm.
     fn remove(&self) {
         let _ = fs::remove_dir_all(&self.path);
     }

@@ -1,7 +1,7 @@
 //! Looks for runs in a repository, by the annotations of their manifests: nothing else is fetched.
 
 use crate::address::{Address, Reference};
-use crate::bundle::{Manifest, annotation};
+use crate::bundle::{FACTS, Manifest, annotation, short};
 use crate::error::ShareError;
 use crate::oci::{Options, Registry};
 use crate::remote::Remote as _;
@@ -45,11 +45,8 @@ pub fn list(address: &Address, options: &Options) -> Result<Listing, ShareError>
 }
 
 fn facts(manifest: &Manifest) -> BTreeMap<String, String> {
-    let begin = annotation("");
-    let fact = |(name, fact): (&String, &String)| {
-        Some((name.strip_prefix(&begin)?.to_owned(), record::printable::printable(fact).into_owned()))
-    };
-    manifest.annotations.iter().filter_map(fact).collect()
+    let fact = |name: &str| Some((name.to_owned(), short(manifest.annotations.get(&annotation(name))?)));
+    FACTS.into_iter().filter_map(fact).collect()
 }
 
 /// Whether a pattern with `*` (any text) and `?` (any character) fits one of the names in a fact, which stand between semicolons. Capitals

@@ -4,8 +4,10 @@
 use std::io::{self, Read, Write};
 
 const BLOCK: usize = 512;
-/// Largest file in an archive. The largest records that are known have a few MiB.
-const FILE_BYTES: u64 = 256 << 20;
+/// Largest record. The largest ones that are known have a few MiB; read, they take several times as much memory.
+const JSON_BYTES: u64 = 32 << 20;
+/// Largest other file: an engine's raw output, an experiment file.
+const TEXT_BYTES: u64 = 64 << 20;
 /// Longest name: the field of a header.
 const NAME_BYTES: usize = 100;
 
@@ -22,8 +24,12 @@ impl<W: Write> Writer<W> {
 
     /// Adds a file. Mode, owner and time are the same for all files.
     pub(crate) fn add(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        if !is_plain(name) || name <= self.last.as_str() || bytes.len() as u64 > FILE_BYTES {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{name}` can't be archived")));
+        let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);
+        if !is_plain(name) || name <= self.last.as_str() {
+            return Err(invalid(format!("`{name}` can't be archived")));
+        }
+        if bytes.len() as u64 > most(name) {
+            return Err(invalid(format!("`{name}` is larger than {} bytes", most(name))));
         }
         name.clone_into(&mut self.last);
         self.inner.write_all(&header(name, bytes.len()))?;
@@ -37,6 +43,11 @@ impl<W: Write> Writer<W> {
         self.inner.write_all(&[0; BLOCK * 2])?;
         Ok(self.inner)
     }
+}
+
+/// Largest file of that name in bytes.
+fn most(name: &str) -> u64 {
+    if name.ends_with(".json") { JSON_BYTES } else { TEXT_BYTES }
 }
 
 fn header(name: &str, bytes: usize) -> [u8; BLOCK] {
@@ -151,8 +162,8 @@ fn parse(header: &[u8; BLOCK]) -> io::Result<(String, u64)> {
         return Err(hostile(format!("`{shown}` is no name of a bundle's file")));
     }
     let bytes = octal(124, 12)?;
-    if bytes > FILE_BYTES {
-        return Err(hostile(format!("`{shown}` is larger than {FILE_BYTES} bytes")));
+    if bytes > most(&name) {
+        return Err(hostile(format!("`{shown}` is larger than {} bytes", most(&name))));
     }
     Ok((name, bytes))
 }
@@ -225,7 +236,7 @@ mod tests {
         }
         assert!(read(&changed(|head| head[157] = b'/')).is_err(), "a link's target");
         assert!(read(&changed(|head| head[345] = b'p')).is_err(), "a prefix");
-        for size in ["77777777777\0", "00000001000\0", "-0000000001\0"] {
+        for size in ["77777777777\0", "00400000001\0", "00000001000\0", "-0000000001\0"] {
             assert!(
                 read(&changed(|head| head[124..136].copy_from_slice(size.as_bytes()))).is_err(),
                 "{size}"

@@ -146,6 +146,23 @@ fn nothing_of_a_bundle_that_lies_is_stored() {
             }),
         ),
         ("a name that is a path", Box::new(|shelf, _| shelf.lie(|info| info.run = "../../x".to_owned()))),
+        ("the name `latest`", Box::new(|shelf, _| shelf.lie(|info| info.run = "latest".to_owned()))),
+        (
+            "a beginning in the far future",
+            Box::new(|shelf, _| shelf.lie(|info| info.started_unix_ms = u64::MAX)),
+        ),
+        (
+            "an archive that fills the disk",
+            Box::new(|shelf, _| shelf.lie(|info| info.layers[1].size_bytes = 1 << 39)),
+        ),
+        (
+            "one annotation too many",
+            Box::new(|shelf, _| {
+                let mut manifest = shelf.manifest();
+                manifest["annotations"]["vnd.diskproof.award"] = "first".into();
+                shelf.set(&manifest);
+            }),
+        ),
         ("a newer format", Box::new(|shelf, _| shelf.lie(|info| info.format.major += 1))),
         (
             "another content digest",
@@ -185,7 +202,30 @@ fn nothing_of_a_bundle_that_lies_is_stored() {
         let refused = matches!(pulled, Err(ShareError::Unreadable { .. } | ShareError::Digest { .. }));
         assert!(refused, "{what}: {pulled:?}");
         assert!(to.runs().unwrap().is_empty(), "{what}");
+        let left = fs::read_dir(folder.path()).unwrap().filter_map(Result::ok);
+        let left = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("diskproof-pull-"));
+        let is_digest = matches!(pulled, Err(ShareError::Digest { .. }));
+        assert!(left.count() == 0 || is_digest, "{what} leaves a folder");
     }
+}
+
+#[test]
+fn a_push_removes_what_a_killed_one_left_and_nothing_of_a_running_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, run) = store_with(folder.path(), 2, 0);
+    let dead = folder.path().join("diskproof-push-dead");
+    fs::create_dir(&dead).unwrap();
+    fs::write(dead.join("lock"), "").unwrap();
+    let first = pack(&store, &run, folder.path());
+    assert!(!dead.exists());
+    let second = pack(&store, &run, folder.path());
+    for packed in [&first, &second] {
+        assert!(packed.layers.iter().all(|layer| layer.path.is_file()));
+    }
+    drop((first, second));
+    let left = fs::read_dir(folder.path()).unwrap().filter_map(Result::ok);
+    let left = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("diskproof-push-"));
+    assert_eq!(left.count(), 0);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod runs;
 
 use cutter::Cutter;
 use diskproof_share::{Address, Credentials, Puller, RegistryOptions, Remote, ShareError, open, push};
+use host::http::{Body, HttpUrl, Request, send};
 use runs::{options, pack, store_with};
 use std::fs;
 use std::process::Command;
@@ -17,6 +18,15 @@ use store::Store;
 
 fn place(address: &str, options: &RegistryOptions) -> Box<dyn Remote> {
     open(&Address::parse(&format!("oci://{address}")).unwrap(), options).unwrap()
+}
+
+/// What `docker buildx` pushes for several architectures.
+fn push_image_index(registry: &str) {
+    let kind = "application/vnd.oci.image.index.v1+json";
+    let body = format!(r#"{{"schemaVersion": 2, "mediaType": "{kind}", "manifests": []}}"#);
+    let url = HttpUrl::parse(&format!("http://{registry}/v2/results/nvme/manifests/image")).unwrap();
+    let request = Request::new("PUT", url).header("Content-Type", kind).body(Body::Bytes(body.into_bytes()));
+    assert_eq!(send(&request).unwrap().status, 201);
 }
 
 /// A run goes to a registry and comes back as it was.
@@ -70,6 +80,14 @@ fn there_and_back(registry: &str) {
         "a tag isn't moved unasked"
     );
     assert_ne!(push(&packed, &*remote, true).unwrap().manifest, pushed.manifest);
+    push_image_index(registry);
+    let foreign = place(&format!("{registry}/results/nvme:image"), &options());
+    assert!(
+        matches!(push(&packed, &*foreign, false), Err(ShareError::Occupied { .. })),
+        "an image of others isn't replaced"
+    );
+    let image = Puller { store: &other, folder: &incoming, name: None }.pull(&*foreign, None).unwrap_err();
+    assert!(image.to_string().contains("image.index"), "{image}");
     let nothing = place(&format!("{registry}/results/nvme:two"), &options());
     let missing = Puller { store: &other, folder: &incoming, name: None }.pull(&*nothing, None);
     assert!(matches!(missing, Err(ShareError::Missing { .. })));

@@ -67,8 +67,8 @@ fn with(address: &str, auth: &str) -> Result<Option<Vec<u8>>, diskproof_share::S
     let file = folder.path().join("config.json");
     std::fs::write(&file, format!(r#"{{"auths": {{"http://{address}/v2/": {auth}}}}}"#)).unwrap();
     let patience = Patience { tries: 2, pause: Duration::from_millis(1) };
-    let options =
-        RegistryOptions { plain_http: false, patience, credentials: Credentials { files: vec![file] } };
+    let credentials = Credentials { files: vec![file] };
+    let options = RegistryOptions { patience, credentials, ..RegistryOptions::default() };
     open(&Address::parse(&format!("oci://{address}/r:t")).unwrap(), &options).unwrap().get_manifest()
 }
 

@@ -7,6 +7,7 @@
 mod error;
 mod find;
 mod format;
+mod incoming;
 mod open;
 mod pack;
 mod read;

@@ -1,6 +1,7 @@
 //! Runs that were measured and stored elsewhere.
 
 use crate::error::StoreError;
+use crate::incoming::Incoming;
 use crate::open::Store;
 use crate::pack;
 use crate::write::{Packed, insert_fact, insert_run, insert_trial, now_unix_ms};
@@ -54,7 +55,8 @@ pub struct Received<'a> {
 }
 
 impl Store {
-    /// Stores a run from elsewhere with its trials, one in memory at a time: all of it or nothing.
+    /// Stores a run from elsewhere with its trials, one in memory at a time: all of it or nothing. Others can write to the store while
+    /// the trials come.
     ///
     /// # Errors
     /// The run already exists, a trial can't be had (the iterator's error), or the file can't be written.
@@ -67,6 +69,8 @@ impl Store {
         let sql = self.sql("store a run from elsewhere");
         let run = head.run;
         let unstorable = |source| StoreError::Unstorable { what: format!("run {run}"), source };
+        let trials = trials.map(|trial| Ok::<_, E>(Packed::of(run, trial?)?));
+        let incoming = Incoming::fill(&self.connection, trials, &sql)?;
         let transaction = self.transaction().map_err(&sql)?;
         let begun = i64::try_from(head.started_unix_ms).unwrap_or_else(|_| now_unix_ms());
         let seq =
@@ -77,9 +81,7 @@ impl Store {
             transaction.execute(insert, (seq, now_unix_ms(), body)).map_err(&sql)?;
         }
         insert_fact(&transaction, seq, run, "volumes", &head.volumes.to_vec(), &sql)?;
-        for trial in trials {
-            insert_trial(&transaction, seq, run, Packed::of(run, trial?)?, &sql)?;
-        }
+        incoming.each(&sql, |trial| insert_trial(&transaction, seq, run, trial, &sql))?;
         insert_fact(&transaction, seq, run, "stopped", head.stopped, &sql)?;
         let body = pack::json(head.origin).map_err(unstorable)?;
         let insert = "INSERT INTO run_origin (run, at_unix_ms, body) VALUES (?1, ?2, ?3)";
@@ -133,5 +135,53 @@ impl Store {
         let found: Option<String> =
             self.connection.query_row(ask, [seq], |row| row.get(0)).optional().map_err(&sql)?;
         found.map(|text| self.parse(&text, || format!("where run {run} came from"))).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Origin, Received};
+    use crate::sample::{environment, plan, run_id, trial};
+    use crate::{Store, StoreError};
+    use record::event::Stopped;
+    use record::id::RunId;
+
+    #[test]
+    fn a_run_that_measures_can_write_while_trials_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("diskproof.db");
+        let (receiver, measurer) = (Store::open(&path).unwrap(), Store::open(&path).unwrap());
+        measurer.create_run(&run_id("mine"), &plan(2, 2), &environment("6.1")).unwrap();
+        let run = RunId("theirs".to_owned());
+        let origin = Origin {
+            from: "there".to_owned(),
+            digest: "sha256:1".to_owned(),
+            name: "x".to_owned(),
+            signer: None,
+        };
+        let received = Received {
+            run: &run,
+            plan: &plan(2, 2),
+            raised: None,
+            environment: &environment("6.1"),
+            volumes: &[],
+            stopped: &Stopped::RoundsDone { rounds: 2 },
+            started_unix_ms: 1,
+            trials_planned: 4,
+            origin: &origin,
+        };
+        let trials = || (0..4).map(|number| trial(number % 2, number / 2));
+        let fails =
+            trials().map(Ok).chain([Err(StoreError::NotAStore { path: "the sender is away".into() })]);
+        receiver.receive_run(&received, fails).unwrap_err();
+        assert_eq!(receiver.runs().unwrap().len(), 1, "all of it or nothing");
+        // With a lock, the measurer would wait for 30 seconds, and then fail.
+        let slow = trials().map(|trial| {
+            measurer.append_trial(&run_id("mine"), &trial)?;
+            Ok::<_, StoreError>(trial)
+        });
+        receiver.receive_run(&received, slow).unwrap();
+        assert_eq!(receiver.load(&run).unwrap().trials, trials().collect::<Vec<_>>());
+        assert_eq!(receiver.load(&run_id("mine")).unwrap().trials.len(), 4);
     }
 }

@@ -177,14 +177,14 @@ impl Store {
 
 /// A trial as it is stored: its columns, and in three parts the data for the judge, the samples, and the engine's text.
 pub(crate) struct Packed {
-    id: TrialId,
-    format: FormatVersion,
-    started_unix_ms: u64,
-    failed: bool,
-    cut_off: bool,
-    record: Vec<u8>,
-    samples: Vec<u8>,
-    raw: Option<Vec<u8>>,
+    pub(crate) id: TrialId,
+    pub(crate) format: FormatVersion,
+    pub(crate) started_unix_ms: u64,
+    pub(crate) failed: bool,
+    pub(crate) cut_off: bool,
+    pub(crate) record: Vec<u8>,
+    pub(crate) samples: Vec<u8>,
+    pub(crate) raw: Option<Vec<u8>>,
 }
 
 impl Packed {

@@ -17,11 +17,11 @@ pub(crate) fn pull(args: &Pull, settings: &Settings) -> Result<Exit, Failure> {
     let address = Address::parse(&args.from).map_err(failure)?;
     if let Some(name) = args.name.as_deref().filter(|name| !share::is_run_name(name)) {
         return Err(Failure::input(format!(
-            "--as {}: a run's name has letters, digits and . _ -, begins with none of . -, and has at most 64 characters",
+            "--as {}: a run's name has letters, digits and . _ -, begins with none of . -, has at most 64 characters, and isn't `latest`",
             name.shown()
         )));
     }
-    let remote = share::open(&address, &options(&args.place)).map_err(failure)?;
+    let remote = share::open(&address, &options(&args.place)?).map_err(failure)?;
     let store = Store::open(&settings.store.value).map_err(unreadable)?;
     let puller = Puller { store: &store, folder: &folder(settings), name: args.name.as_deref() };
     let signers = args.allowed_signers.as_deref();
@@ -51,6 +51,9 @@ fn told(address: &Address, pulled: &Pulled) -> String {
         text.push_str(&format!("  pseudonyms stand for: {}\n", kinds.join(", ")));
     }
     text.push_str(&format!("  {}\n", signed(pulled)));
+    if *was_here && pulled.signer.is_some() {
+        text.push_str("  the results file keeps what was known of the signature when the run was stored\n");
+    }
     text.push_str(&format!("`diskproof show {run}` judges and shows it\n"));
     text
 }

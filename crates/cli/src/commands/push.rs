@@ -1,13 +1,17 @@
 //! `diskproof push RUN ADDRESS`: sends a run to a registry.
 
+use super::judged::unreadable;
 use super::share::{failure, folder, options, size};
 use super::show::{find, open_existing};
 use crate::args::Push;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
+use crate::signals::Wish;
 use record::id::RunId;
+use record::plan::Plan;
 use record::printable::{Shown as _, printable};
+use record::target::TargetKind;
 use share::anonymise::{self, Machine, NameKind, Pseudonyms};
 use share::{Address, Packer, Pushed, Reference};
 use std::collections::BTreeSet;
@@ -22,9 +26,11 @@ pub(crate) fn push(args: &Push, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
     let run = find(&store, &args.run)?;
     let address = tagged(address, &run);
-    let remote = share::open(&address, &options(&args.place)).map_err(failure)?;
+    let options = options(&args.place)?;
+    let remote = share::open(&address, &options).map_err(failure)?;
     let names = anonymise::find(&store, &run, &Machine::here(), &keep).map_err(failure)?;
-    output::aside(listed(&run, &address, &names).trim_end());
+    let plan = store.head(&run).map_err(unreadable)?.plan;
+    output::aside(listed(&run, &address, &names, &plan).trim_end());
     if !args.yes && !agreed()? {
         return Err(Failure::input("nothing was sent"));
     }
@@ -34,7 +40,14 @@ pub(crate) fn push(args: &Push, settings: &Settings) -> Result<Exit, Failure> {
     if let Some(key) = &args.sign {
         packed.signature = Some(share::sign(&packed.config, key).map_err(failure)?);
     }
-    let pushed = share::push(&packed, &*remote, args.replace).map_err(failure)?;
+    // Until here, a signal ends diskproof at once; the next push removes what it left.
+    let wish = Wish::listen_by(options.cancel).map_err(Failure::machine)?;
+    let pushed = share::push(&packed, &*remote, args.replace);
+    if let (Err(_), Some(signal)) = (&pushed, wish.signal().and_then(|signal| u8::try_from(signal).ok())) {
+        output::aside(&format!("stopped: the run isn't at {address}; the same command goes on"));
+        return Ok(Exit::Signal(signal));
+    }
+    let pushed = pushed.map_err(failure)?;
     if args.json {
         output::json(&document(&run, &address, &names, &pushed)?)?;
     } else {
@@ -69,7 +82,7 @@ fn tagged(mut address: Address, run: &RunId) -> Address {
 }
 
 /// What is about to be sent, and which names are replaced.
-fn listed(run: &RunId, address: &Address, names: &Pseudonyms) -> String {
+fn listed(run: &RunId, address: &Address, names: &Pseudonyms, plan: &Plan) -> String {
     let replaced = names.replaced();
     let mut text = format!("run {run} to {address}\n");
     if replaced.is_empty() {
@@ -81,6 +94,9 @@ fn listed(run: &RunId, address: &Address, names: &Pseudonyms) -> String {
         };
         text.push_str(&output::columns(&replaced.iter().map(row).collect::<Vec<_>>()));
     }
+    for what in of_the_users(plan) {
+        text.push_str(&format!("  sent with all that it holds, passwords included: {what}\n"));
+    }
     for (kind, name) in names.kept() {
         text.push_str(&format!("  sent as it is, since you keep {kind}: {}\n", name.shown()));
     }
@@ -91,6 +107,33 @@ fn listed(run: &RunId, address: &Address, names: &Pseudonyms) -> String {
         ));
     }
     text
+}
+
+/// What the user or somebody else wrote: nothing knows which secrets it holds.
+fn of_the_users(plan: &Plan) -> Vec<String> {
+    let mut what = Vec::new();
+    for step in &plan.provision {
+        let by = step.by.name();
+        let mut text = format!("provisioning by {by}, file {} and what it printed", step.path.shown());
+        if !step.args.is_empty() {
+            text.push_str(", its arguments");
+        }
+        if !step.vars.is_empty() {
+            let vars: Vec<String> = step.vars.keys().map(|name| name.shown().to_string()).collect();
+            text.push_str(&format!(", its variables {}", vars.join(", ")));
+        }
+        what.push(text);
+    }
+    for target in &plan.targets {
+        if let TargetKind::Created { driver, settings, .. } = &target.kind
+            && !settings.is_empty()
+        {
+            let keys: Vec<String> = settings.keys().map(|name| name.shown().to_string()).collect();
+            let (name, driver) = (target.name.shown(), driver.shown());
+            what.push(format!("settings of machine {name} for driver {driver}: {}", keys.join(", ")));
+        }
+    }
+    what
 }
 
 fn agreed() -> Result<bool, Failure> {
@@ -123,4 +166,40 @@ fn document(run: &RunId, address: &Address, names: &Pseudonyms, pushed: &Pushed)
         "replaced_names": names.replaced().len(),
     });
     serde_json::to_string_pretty(&document).map_err(Failure::ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_the_users;
+    use record::plan::{Measure, Plan};
+    use record::provision::{ProvisionStep, Provisioner};
+    use record::target::{Target, TargetKind};
+
+    #[test]
+    fn what_the_user_wrote_is_named_before_it_travels() {
+        let mut plan = Plan::new("x".to_owned(), Vec::new(), Measure::new(1.0, 0.1, 1));
+        assert!(of_the_users(&plan).is_empty());
+        plan.provision.push(ProvisionStep {
+            by: Provisioner::Ansible,
+            path: "site.yml".to_owned(),
+            text: "x".to_owned(),
+            args: Vec::new(),
+            vars: [("token".to_owned(), "secret-7".to_owned())].into(),
+            target: None,
+            digest: "x".to_owned(),
+        });
+        let settings = [("password".to_owned(), "secret-8".into())].into_iter().collect();
+        plan.targets.push(Target {
+            name: "vm".to_owned(),
+            kind: TargetKind::Created { driver: "ec2".to_owned(), settings, volumes: Vec::new() },
+            address: None,
+            ceiling: None,
+            shares: Vec::new(),
+        });
+        let told = of_the_users(&plan).join("\n");
+        for word in ["site.yml", "token", "vm", "ec2", "password"] {
+            assert!(told.contains(word), "{word}: {told}");
+        }
+        assert!(!told.contains("secret-"), "{told}");
+    }
 }

@@ -9,8 +9,9 @@ use crate::output;
 use crate::settings::Settings;
 use record::printable::Shown as _;
 use share::Address;
+use share::anonymise::{self, Machine};
 use share::search::{Listed, fits, list};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Format of the JSON document; docs/formats.md.
 const FORMAT: &str = "diskproof.search/1.0";
@@ -27,7 +28,7 @@ pub(crate) fn search(args: &Search, settings: &Settings) -> Result<Exit, Failure
     let mut address = Address::parse(&args.at).map_err(failure)?;
     address.reference = None;
     let own = args.like.as_deref().map(|name| own_facts(name, settings)).transpose()?;
-    let listing = list(&address, &options(&args.place)).map_err(failure)?;
+    let listing = list(&address, &options(&args.place)?).map_err(failure)?;
     let patterns = [("device", &args.device), ("stacks", &args.stack), ("workloads", &args.workload)];
     let wanted = |run: &Listed| {
         patterns.iter().all(|(fact, pattern)| {
@@ -59,17 +60,26 @@ pub(crate) fn search(args: &Search, settings: &Settings) -> Result<Exit, Failure
     Ok(Exit::Fine)
 }
 
-/// The facts of a run of this store, as a push would write them.
-fn own_facts(name: &str, settings: &Settings) -> Result<BTreeMap<String, String>, Failure> {
+/// The facts of a run of this store as they are, and as a push writes them: with pseudonyms.
+struct Own([BTreeMap<String, String>; 2]);
+
+fn own_facts(name: &str, settings: &Settings) -> Result<Own, Failure> {
     let store = open_existing(settings)?;
     let run = find(&store, name)?;
     let head = store.head(&run).map_err(unreadable)?;
-    Ok(share::facts(&head.plan, &head.volumes, &head.environment))
+    let facts = share::facts(&head.plan, &head.volumes, &head.environment);
+    let names = anonymise::find(&store, &run, &Machine::here(), &BTreeSet::new()).map_err(failure)?;
+    let hidden = |(name, fact): (&String, &String)| {
+        (name.clone(), names.rewrite(fact).unwrap_or_else(|| fact.clone()))
+    };
+    let hidden = facts.iter().map(hidden).collect();
+    Ok(Own([facts, hidden]))
 }
 
 /// The facts that aren't the same. One that is known of neither run is no difference; one that is known of one alone is.
-fn differences(own: &BTreeMap<String, String>, listed: &Listed) -> Vec<&'static str> {
-    ALIKE.into_iter().filter(|fact| own.get(*fact) != listed.facts.get(*fact)).collect()
+fn differences(Own(own): &Own, listed: &Listed) -> Vec<&'static str> {
+    let differs = |fact: &&str| own.iter().all(|own| own.get(*fact) != listed.facts.get(*fact));
+    ALIKE.into_iter().filter(differs).collect()
 }
 
 fn table(found: &[Found], compared: bool) -> String {
@@ -121,7 +131,7 @@ fn document(address: &str, found: &[Found], compared: bool) -> Result<String, Fa
 
 #[cfg(test)]
 mod tests {
-    use super::{differences, table};
+    use super::{Own, differences, table};
     use share::search::Listed;
     use std::collections::BTreeMap;
 
@@ -131,8 +141,8 @@ mod tests {
             let all = [("device", device), ("stacks", "xfs"), ("kernel", "6.1")];
             all.map(|(name, fact)| (name.to_owned(), fact.to_owned())).into_iter().collect::<BTreeMap<_, _>>()
         };
-        let own = facts("A");
-        let found = ["A", "B"].map(|device| {
+        let own = Own([facts("A"), facts("serial-1")]);
+        let found = ["A", "B", "serial-1"].map(|device| {
             let listed = Listed { tag: device.to_lowercase(), facts: facts(device) };
             super::Found { differs: differences(&own, &listed), listed }
         });
@@ -140,5 +150,6 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with('a') && lines[1].ends_with("alike"), "{text}");
         assert!(lines[2].ends_with("not comparable: other device"), "{text}");
+        assert!(lines[3].ends_with("alike"), "a push replaced its name: {text}");
     }
 }

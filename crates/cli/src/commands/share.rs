@@ -3,16 +3,23 @@
 use crate::args::Place;
 use crate::exit::Failure;
 use crate::settings::Settings;
+use record::printable::Shown as _;
 use share::{Credentials, RegistryOptions, ShareError};
 use std::path::PathBuf;
 
 /// Options for a place, as the command line says.
-pub(crate) fn options(place: &Place) -> RegistryOptions {
+///
+/// # Errors
+/// A file of credentials was named and isn't there.
+pub(crate) fn options(place: &Place) -> Result<RegistryOptions, Failure> {
     let credentials = match &place.credentials {
+        Some(file) if !file.exists() => {
+            return Err(Failure::input(format!("--credentials {}: there is no such file", file.shown())));
+        }
         Some(file) => Credentials { files: vec![file.clone()] },
         None => Credentials::usual(),
     };
-    RegistryOptions { plain_http: place.plain_http, credentials, ..RegistryOptions::default() }
+    Ok(RegistryOptions { plain_http: place.plain_http, credentials, ..RegistryOptions::default() })
 }
 
 /// Whose fault it is.

@@ -1,24 +1,26 @@
-//! The configuration that curl reads from its standard input.
+//! The configuration that curl reads. The body is its standard input.
 
 use super::error::HttpError;
 use super::request::{Header, Request};
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
+/// Standard input by a name: so curl asks for its length, and needn't send it in chunks.
+const INPUT: &str = "/proc/self/fd/0";
+
 /// The body as curl is told it.
-pub(crate) enum Given<'a> {
+pub(crate) enum Given {
     Nothing,
     /// Small: curl reads it to memory.
-    Data(&'a Path),
+    Data,
     /// Of any size: curl streams it.
-    Upload(&'a Path),
+    Upload,
 }
 
 /// Returns the configuration of a request. `resume_from`: how many bytes of the reply are there already.
 pub(crate) fn config(
     request: &Request,
-    given: &Given<'_>,
+    given: &Given,
     resume_from: Option<u64>,
 ) -> Result<String, HttpError> {
     let mut text = String::from(
@@ -38,8 +40,8 @@ pub(crate) fn config(
         option("noproxy", request.url.host());
     }
     match given {
-        Given::Data(path) => option("data-binary", &format!("@{}", path.to_string_lossy())),
-        Given::Upload(path) => option("upload-file", &path.to_string_lossy()),
+        Given::Data => option("data-binary", &format!("@{INPUT}")),
+        Given::Upload => option("upload-file", INPUT),
         // makes curl send Content-Length: 0, which some servers insist on
         Given::Nothing if matches!(request.method.as_str(), "POST" | "PUT" | "PATCH") => {
             option("data-binary", "")

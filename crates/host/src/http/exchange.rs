@@ -16,7 +16,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsRawFd as _;
-use std::path::PathBuf;
 use std::process::{Child, ChildStderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -83,30 +82,27 @@ fn once(request: &Request, cancel: &AtomicBool) -> Result<Reply, HttpError> {
         url: request.url.to_string(),
         source,
     })?;
-    let path = body
-        .as_ref()
-        .map(|file| PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())));
-    let given = match (&path, &request.body) {
-        (Some(path), Body::File { .. }) => {
+    let given = match (&body, &request.body) {
+        (Some(_), Body::File { .. }) => {
             if request.url.target().ends_with('/') {
                 // curl would add the name of the file
                 let url = request.url.to_string();
                 return Err(HttpError::Url { url, why: "a file can't be sent to a path that ends with /" });
             }
-            Given::Upload(path)
+            Given::Upload
         }
-        (Some(path), _) => Given::Data(path),
+        (Some(_), _) => Given::Data,
         (None, _) => Given::Nothing,
     };
     let there = resume_from(request);
     let config = config(request, &given, there)?;
-    let mut curl = Curl::start(config.as_bytes())?;
+    let mut curl = Curl::start(&config, body)?;
     let mut taker = Taker::new(request, there);
     let ended = curl.converse(request, cancel, &mut taker)?;
     conclude(request, taker, ended)
 }
 
-/// The body as an open file: curl opens it by this process's descriptor, so no name and no copy on a disk is needed.
+/// The body as an open file, which becomes curl's standard input: it needs no name, and no copy on a disk.
 fn body_file(request: &Request) -> io::Result<Option<File>> {
     match &request.body {
         Body::None => Ok(None),
@@ -133,9 +129,14 @@ fn body_file(request: &Request) -> io::Result<Option<File>> {
 }
 
 fn nameless(mut from: impl io::Read) -> io::Result<File> {
-    let mut file = File::from(memfd_create("diskproof-body", MemfdFlags::CLOEXEC)?);
+    let mut file = File::from(memfd_create("diskproof-http", MemfdFlags::CLOEXEC)?);
     io::copy(&mut from, &mut file)?;
     Ok(file)
+}
+
+/// Where another process opens a file that has no name.
+fn path_of(file: &File) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
 fn resume_from(request: &Request) -> Option<u64> {
@@ -143,9 +144,11 @@ fn resume_from(request: &Request) -> Option<u64> {
     std::fs::metadata(path).ok().map(|meta| meta.len()).filter(|there| *there > 0)
 }
 
-/// A running curl, killed when it is dropped before its end.
+/// A running curl, killed when it is dropped before its end, or when this process dies.
 struct Curl {
     child: Child,
+    /// Its configuration, which it opens by this process's descriptor.
+    _config: File,
     said: Option<thread::JoinHandle<String>>,
     done: bool,
 }
@@ -160,28 +163,22 @@ impl Drop for Curl {
 }
 
 impl Curl {
-    fn start(config: &[u8]) -> Result<Self, HttpError> {
-        // curl dies with this process: a killed driver's request would reach the cloud after `destroy` has looked, and without its body.
+    /// If this process is dead before curl begins, curl finds no configuration, so it has no URL and sends nothing. Later, the kernel
+    /// kills curl with this process.
+    fn start(config: &str, body: Option<File>) -> Result<Self, HttpError> {
         let path = resolve(Tool::Setpriv)?;
-        let call = Invocation::new(Tool::Setpriv)
-            .args(["--pdeathsig", "KILL"])
-            .arg(resolve(Tool::Curl)?)
-            .args(["--disable", "--config", "-"])
-            .stdin(Vec::new());
+        let call = Invocation::new(Tool::Setpriv).args(["--pdeathsig", "KILL"]).arg(resolve(Tool::Curl)?);
         let failed = |source| HttpError::Curl(crate::CommandFailure::Spawn { argv: call.argv(), source });
+        let config = nameless(config.as_bytes()).map_err(failed)?;
+        let call = call.clone().args(["--disable", "--config", &path_of(&config)]);
         let environment = ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-        let mut child = command(&call, &path).envs(environment).spawn().map_err(failed)?;
-        let stdin = child.stdin.take();
-        let said = child.stderr.take().map(|stderr| thread::spawn(move || first_of(stderr)));
-        let curl = Self { child, said, done: false };
-        if let Some(mut stdin) = stdin {
-            // A curl that ends before it has read everything says why by its status.
-            match stdin.write_all(config) {
-                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(failed(error)),
-                _ => {}
-            }
+        let mut command = command(&call, &path);
+        if let Some(body) = body {
+            command.stdin(body);
         }
-        Ok(curl)
+        let mut child = command.envs(environment).spawn().map_err(failed)?;
+        let said = child.stderr.take().map(|stderr| thread::spawn(move || first_of(stderr)));
+        Ok(Self { child, _config: config, said, done: false })
     }
 
     /// Gives the taker everything that curl prints, and returns curl's status and message.

@@ -50,7 +50,7 @@ pub enum Sink {
     },
 }
 
-/// A request. Its URL and its headers may be secret; curl gets them by its standard input.
+/// A request. Its URL and its headers may be secret; curl gets them by a file without a name.
 #[derive(Clone)]
 pub struct Request {
     pub(crate) method: String,

@@ -21,8 +21,12 @@ pub(super) fn spots(text: &str) -> Vec<Spot> {
     let before_homes = found.len();
     for (from, word) in words(text) {
         let inside = found[..before_homes].iter().any(|spot| spot.from < from + word.len() && from < spot.to);
-        if !inside && let Some(kind) = kind(word) {
-            found.push(Spot { from, to: from + word.len(), kind });
+        if !inside {
+            found.extend(names(word).into_iter().map(|(a, b, kind)| Spot {
+                from: from + a,
+                to: from + b,
+                kind,
+            }));
         }
     }
     found.sort_by_key(|spot| spot.from);
@@ -54,10 +58,32 @@ fn kind(word: &str) -> Option<NameKind> {
     }
 }
 
+/// The places of names in a word. Behind an address a port may stand, and before it what it is, e.g. `tcp:10.1.2.3:4420`.
+fn names(word: &str) -> Vec<(usize, usize, NameKind)> {
+    if let Some(kind) = kind(word) {
+        return vec![(0, word.len(), kind)];
+    }
+    if let Some((before, rest)) = word.split_once(':') {
+        let is_text = !before.is_empty() && !before.bytes().all(|b| b.is_ascii_hexdigit());
+        let has_digits = rest.bytes().any(|b| b.is_ascii_digit());
+        if let Some(kind) = kind(rest).filter(|_| is_text && has_digits) {
+            return vec![(before.len() + 1, word.len(), kind)];
+        }
+    }
+    let mut found = Vec::new();
+    let mut from = 0;
+    for part in word.split(':') {
+        let to = from + part.len();
+        if let Some(kind) = kind(part) {
+            found.push((from, to, kind));
+        }
+        from = to + 1;
+    }
+    found
+}
+
 fn is_address(word: &str) -> bool {
-    // behind an IPv4 address, a port may stand
-    let bare = word.split(':').next().unwrap_or_default();
-    if let Ok(address) = bare.parse::<Ipv4Addr>() {
+    if let Ok(address) = word.parse::<Ipv4Addr>() {
         return !(address.is_loopback() || address.is_unspecified() || address.is_broadcast());
     }
     let address = if word.len() > 3 { word.parse::<Ipv6Addr>().ok() } else { None };
@@ -80,12 +106,10 @@ fn is_wwn(word: &str) -> bool {
 
 /// The parts of paths below a home directory: the user, and each folder and file but diskproof's own.
 fn homes(text: &str, found: &mut Vec<Spot>) {
-    let ends = |c: char| c.is_whitespace() || c.is_control() || "\"'`,;:|<>()[]{}=&*?\\".contains(c);
     for (at, _) in text.match_indices(HOME) {
         let start = at + HOME.len();
-        let length = text[start..].find(ends).unwrap_or(text.len() - start);
         let (mut from, mut kind) = (start, NameKind::Users);
-        for part in text[start..start + length].split('/') {
+        for part in text[start..start + path_bytes(text, at, start)].split('/') {
             let to = from + part.len();
             if !(part.is_empty() || part.starts_with("diskproof") || part.starts_with("..")) {
                 found.push(Spot { from, to, kind });
@@ -93,6 +117,50 @@ fn homes(text: &str, found: &mut Vec<Spot>) {
             (from, kind) = (to + 1, NameKind::Homes);
         }
     }
+}
+
+/// How far a path goes on from `start`; it begins at `at`. Names of folders may have blanks: in a text that is a path, within quotes,
+/// in the value of a setting, behind a backslash, and where more of the path follows.
+fn path_bytes(text: &str, at: usize, start: usize) -> usize {
+    let rest = &text[start..];
+    let before = &text[..at];
+    let marks = |c: char| "\"'`,;:|<>()[]{}=&*?".contains(c);
+    // A backslash before anything else belongs to the text around, e.g. to JSON within JSON.
+    let stop = |from: usize, end: &dyn Fn(char) -> bool| {
+        let ends = |(i, c): &(usize, char)| {
+            c.is_control() || end(*c) || (*c == '\\' && !rest[from + i + 1..].starts_with(' '))
+        };
+        rest[from..].char_indices().find(ends).map_or(rest.len(), |(i, _)| from + i)
+    };
+    if let Some(quote) = before.chars().next_back().filter(|c| "\"'`".contains(*c)) {
+        let end = stop(0, &|c| c == quote);
+        if rest[end..].starts_with([quote, '\\']) {
+            return end;
+        }
+    }
+    if before.is_empty() || is_setting(before, &rest[..stop(0, &|_| false)]) {
+        return stop(0, &marks);
+    }
+    let mut end = 0;
+    loop {
+        end = stop(end, &|c| c.is_whitespace() || marks(c));
+        let goes_on = rest[end..].strip_prefix(' ').is_some_and(|next| {
+            let next = next.split(|c: char| c.is_whitespace() || marks(c)).next().unwrap_or_default();
+            !next.starts_with(['/', '-', '.']) && next.contains('/')
+        });
+        if !(goes_on || (rest[..end].ends_with('\\') && rest[end..].starts_with(' '))) {
+            return end;
+        }
+        end += 1;
+    }
+}
+
+/// Whether a path is the whole value of a line `name=PATH` or `name: PATH`.
+fn is_setting(before: &str, line: &str) -> bool {
+    let name = before.rsplit('\n').next().unwrap_or_default().trim();
+    let name = name.strip_suffix(['=', ':']).unwrap_or_default().trim_end();
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    is_name && ![" /", " -", " #", "\"", "'", "&&", "|"].iter().any(|more| line.contains(more))
 }
 
 #[cfg(test)]
@@ -112,6 +180,37 @@ mod tests {
             found("127.0.0.1 ::1 0.0.0.0 1.2.3 12:34:56 6.1.0-13 fio-3.33 std::fs a::b::c 300.1.1.1")
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn addresses_are_recognized_behind_a_word_and_before_a_port() {
+        let text =
+            "addr:10.1.2.3 tcp:10.1.2.4:4420 10.1.2.5:3260 nfs:fe80::1 mac:52:54:00:ab:cd:ef a:10.1.2.6";
+        let expected = ["10.1.2.3", "10.1.2.4", "10.1.2.5", "fe80::1", "52:54:00:ab:cd:ef", "10.1.2.6"];
+        assert_eq!(found(text), expected.map(|address| (address, "addresses")));
+        assert!(found("addr:127.0.0.1:80 std::dead::beef 12:10.1").is_empty());
+    }
+
+    #[test]
+    fn folders_may_have_blanks() {
+        for text in [
+            "/home/alice/acme corp/plan b",
+            "a\ndirectory=/home/alice/acme corp/plan b\nrw=read",
+            "dir: /home/alice/acme corp/plan b",
+            "cp '/home/alice/acme corp/plan b' x y",
+            r#"{"d":"/home/alice/acme corp/plan b","x y":"z"}"#,
+        ] {
+            let expected = [("alice", "users"), ("acme corp", "homes"), ("plan b", "homes")];
+            assert_eq!(found(text), expected, "{text}");
+        }
+        let within = r#"{"c": "fio --dir=\"/home/alice/a b\" \n/home/bob/c\n"}"#;
+        let expected = [("alice", "users"), ("a b", "homes"), ("bob", "users"), ("c", "homes")];
+        assert_eq!(found(within), expected);
+        let shell = found(r"ls /home/alice/acme\ corp/x.txt more");
+        assert_eq!(shell, [("alice", "users"), (r"acme\ corp", "homes"), ("x.txt", "homes")]);
+        let middle = found("open /home/alice/acme corp/x now: no such file");
+        assert_eq!(middle, [("alice", "users"), ("acme corp", "homes"), ("x", "homes")]);
+        assert_eq!(found("mv /home/alice /home/bob -v"), [("alice", "users"), ("bob", "users")]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Replaces names by pseudonyms.
 
 use super::kind::{NameKind, Names, ORDINARY, SHORTEST};
-use super::patterns::spots;
+use super::patterns::{Spot, spots};
 use crate::digest::Digest;
 use std::collections::BTreeSet;
 
@@ -17,13 +17,35 @@ const FIELDS: [(&str, NameKind); 8] = [
     ("username", NameKind::Users),
 ];
 
+/// A name that is looked for, in any mix of capitals and small letters.
+#[derive(Debug, Clone)]
+struct Known {
+    name: String,
+    lower: String,
+    kind: NameKind,
+}
+
+impl Known {
+    fn new(name: String, kind: NameKind) -> Self {
+        Self { lower: name.to_ascii_lowercase(), name, kind }
+    }
+}
+
+/// A name in a text. Its form there may have other capitals than the name.
+struct Place {
+    from: usize,
+    to: usize,
+    kind: NameKind,
+    name: String,
+}
+
 /// The names of a run and their pseudonyms.
 #[derive(Debug, Clone)]
 pub struct Pseudonyms {
     salt: Vec<u8>,
     keep: BTreeSet<NameKind>,
     /// Names that are looked for; longer ones first, so that `nas.example.org` isn't taken for `nas`.
-    known: Vec<(String, NameKind)>,
+    known: Vec<Known>,
     /// Names that occur.
     found: Names,
     /// Names that occur and are left, because they are ordinary words.
@@ -32,9 +54,9 @@ pub struct Pseudonyms {
 
 impl Pseudonyms {
     pub(super) fn new(salt: Vec<u8>, keep: BTreeSet<NameKind>, known: Names) -> Self {
-        let mut known: Vec<(String, NameKind)> =
-            known.into_iter().filter(|(name, _)| !name.is_empty()).collect();
-        known.sort_by(|(a, _), (b, _)| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        let known = known.into_iter().filter(|(name, _)| !name.is_empty());
+        let mut known: Vec<Known> = known.map(|(name, kind)| Known::new(name, kind)).collect();
+        known.sort_by(|a, b| b.name.len().cmp(&a.name.len()).then_with(|| a.name.cmp(&b.name)));
         Self { salt, keep, known, found: Names::new(), left: Names::new() }
     }
 
@@ -72,6 +94,8 @@ impl Pseudonyms {
     }
 
     fn pseudonym(&self, kind: NameKind, name: &str) -> String {
+        // DNS knows no capitals.
+        let name = if kind == NameKind::Hosts { name.to_ascii_lowercase() } else { name.to_owned() };
         let digest =
             Digest::of(&[self.salt.as_slice(), kind.name().as_bytes(), b"\0", name.as_bytes()].concat());
         format!("{}-{}", kind.prefix(), &digest.hex()[..8])
@@ -98,59 +122,90 @@ impl Pseudonyms {
     }
 
     fn learn(&mut self, kind: NameKind, name: &str) {
-        if !name.is_empty() && !self.known.iter().any(|(known, _)| known == name) {
-            let at = self.known.partition_point(|(known, _)| known.len() >= name.len());
-            self.known.insert(at, (name.to_owned(), kind));
+        let known = Known::new(name.to_owned(), kind);
+        if !name.is_empty() && !self.known.iter().any(|other| other.lower == known.lower) {
+            let at = self.known.partition_point(|other| other.lower.len() >= name.len());
+            self.known.insert(at, known);
+        }
+    }
+
+    /// Looks for fields that hold a name in an engine's output: fio names the machines of its servers there.
+    fn look_in_json(&mut self, text: &str) {
+        let fields = FIELDS.iter().any(|(name, _)| text.contains(&format!("\"{name}\"")));
+        let Some(begin) = text.find('{').filter(|_| fields) else { return };
+        let mut values = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
+        if let Some(Ok(value)) = values.next() {
+            self.look(&value);
         }
     }
 
     fn look_in(&mut self, text: &str) {
-        for (from, to, kind) in self.places(text) {
-            let name = &text[from..to];
-            let into =
-                if is_ordinary(name) && kind != NameKind::Homes { &mut self.left } else { &mut self.found };
-            if !into.contains_key(name) {
-                into.insert(name.to_owned(), kind);
-            }
+        self.look_in_json(text);
+        for place in self.places(text) {
+            let is_left = is_ordinary(&place.name) && place.kind != NameKind::Homes;
+            let into = if is_left { &mut self.left } else { &mut self.found };
+            into.entry(place.name).or_insert(place.kind);
         }
     }
 
     /// Where names are, without overlaps, in their order.
-    fn places(&self, text: &str) -> Vec<(usize, usize, NameKind)> {
-        let mut places: Vec<(usize, usize, NameKind)> = Vec::new();
-        let free = |places: &[(usize, usize, NameKind)], from: usize, to: usize| {
-            places.iter().all(|(f, t, _)| to <= *f || *t <= from)
+    fn places(&self, text: &str) -> Vec<Place> {
+        let lower = text.to_ascii_lowercase();
+        let spots = spots(text).into_iter().map(|spot| self.place(text, spot));
+        // A folder is replaced as a whole, also if a part of its name is known. One that stays may still hold a known name.
+        let (replaced, kept): (Vec<Place>, Vec<Place>) =
+            spots.partition(|place| !self.keep.contains(&place.kind));
+        let mut places = replaced;
+        let free = |places: &[Place], from: usize, to: usize| {
+            places.iter().all(|place| to <= place.from || place.to <= from)
         };
-        for (name, kind) in &self.known {
-            for (from, _) in text.match_indices(name.as_str()) {
-                let to = from + name.len();
-                if stands_alone(text, from, to) && free(&places, from, to) {
-                    places.push((from, to, *kind));
+        for Known { name, lower: wanted, kind } in &self.known {
+            for (from, _) in lower.match_indices(wanted.as_str()) {
+                let mut to = from + wanted.len();
+                if !stands_alone(text, from, to) || !free(&places, from, to) {
+                    continue;
                 }
+                let mut name = name.clone();
+                let rest = domain_bytes(&text[to..]);
+                if *kind == NameKind::Hosts && rest > 0 && free(&places, to, to + rest) {
+                    to += rest;
+                    lower[from..to].clone_into(&mut name);
+                }
+                places.push(Place { from, to, kind: *kind, name });
             }
         }
-        for spot in spots(text) {
-            if free(&places, spot.from, spot.to) {
-                places.push((spot.from, spot.to, spot.kind));
+        for place in kept {
+            if free(&places, place.from, place.to) {
+                places.push(place);
             }
         }
-        places.sort_unstable();
+        places.sort_unstable_by_key(|place| place.from);
         places
     }
 
+    /// A name that was recognized by its form. One that is known as well has the kind that is known.
+    fn place(&self, text: &str, Spot { from, to, kind }: Spot) -> Place {
+        let name = &text[from..to];
+        let known = self.known.iter().find(|known| known.name.eq_ignore_ascii_case(name));
+        match known.filter(|_| !is_ordinary(name)) {
+            Some(known) => Place { from, to, kind: known.kind, name: known.name.clone() },
+            None => Place { from, to, kind, name: name.to_owned() },
+        }
+    }
+
     /// Returns the text with pseudonyms; `None`: it has no names.
-    pub(crate) fn rewrite(&self, text: &str) -> Option<String> {
+    #[must_use]
+    pub fn rewrite(&self, text: &str) -> Option<String> {
         let mut new = String::new();
         let mut at = 0;
-        for (from, to, kind) in self.places(text) {
-            let name = &text[from..to];
-            if self.keep.contains(&kind) || (is_ordinary(name) && kind != NameKind::Homes) {
+        for Place { from, to, kind, name } in self.places(text) {
+            if self.keep.contains(&kind) || (is_ordinary(&name) && kind != NameKind::Homes) {
                 continue;
             }
             new.push_str(&text[at..from]);
             // A name found in another form elsewhere keeps its kind, and thereby its pseudonym.
-            let kind = self.found.get(name).copied().unwrap_or(kind);
-            new.push_str(&self.pseudonym(kind, name));
+            let kind = self.found.get(&name).copied().unwrap_or(kind);
+            new.push_str(&self.pseudonym(kind, &name));
             at = to;
         }
         if at == 0 {
@@ -161,8 +216,25 @@ impl Pseudonyms {
     }
 }
 
+/// The length of a domain that stands behind the name of a machine, e.g. `.acme.example`.
+fn domain_bytes(rest: &str) -> usize {
+    let part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'-';
+    let mut bytes = 0;
+    while rest[bytes..].starts_with('.') {
+        let label = rest.as_bytes()[bytes + 1..].iter().take_while(|b| part(b)).count();
+        if label == 0 {
+            break;
+        }
+        bytes += 1 + label;
+    }
+    bytes
+}
+
 fn is_ordinary(name: &str) -> bool {
-    name.len() < SHORTEST || ORDINARY.binary_search(&name).is_ok() || name.bytes().all(|b| b == b'0')
+    let lower = name.to_ascii_lowercase();
+    name.len() < SHORTEST
+        || ORDINARY.binary_search(&lower.as_str()).is_ok()
+        || name.bytes().all(|b| b == b'0')
 }
 
 /// Whether no letter or digit touches it.
@@ -212,6 +284,35 @@ mod tests {
         assert_eq!(some.replaced().iter().map(|(_, name, _)| *name).collect::<Vec<_>>(), ["S123"]);
         assert_eq!(some.rewrite("read alice"), None);
         assert!(some.rewrite("disk S123").unwrap().starts_with("disk serial-"));
+    }
+
+    #[test]
+    fn capitals_a_domain_and_a_part_of_a_folder_hide_no_name() {
+        let names = [("bigiron", NameKind::Hosts), ("alice", NameKind::Users)];
+        let here = of(&names, b"salt", &[]);
+        let new = here.rewrite("BIGIRON, bigiron").unwrap();
+        let (first, second) = new.split_once(", ").unwrap();
+        assert_eq!(first, second);
+        let new = here.rewrite("on Bigiron.corp.acme.example: up, bigiron. Done").unwrap();
+        assert!(new.ends_with(&format!(": up, {first}. Done")), "{new}");
+        assert!(!new.contains("acme") && !new.contains("corp"), "{new}");
+        let folder = "/home/alice/merger-bigiron-2/x";
+        let new = here.rewrite(folder).unwrap();
+        assert!(!new.contains("merger") && !new.contains("bigiron"), "{new}");
+        let kept = of(&names, b"salt", &[NameKind::Homes]).rewrite(folder).unwrap();
+        assert!(kept.contains("merger") && !kept.contains("bigiron"), "{kept}");
+        let new = here.rewrite("addr:10.1.2.3 10.1.2.3:3260 10.1.2.3").unwrap();
+        let address = new.rsplit(' ').next().unwrap();
+        assert_eq!(new, format!("addr:{address} {address}:3260 {address}"));
+    }
+
+    #[test]
+    fn the_raw_json_of_an_engine_names_machines() {
+        let mut some = of(&[], b"salt", &[]);
+        let raw = "fio: client\n{\"client_stats\": [{\"hostname\": \"nas7\", \"port\": 8765}]}\n";
+        some.look(&serde_json::json!({ "raw": raw, "before": "on nas7" }));
+        assert_eq!(some.replaced().iter().map(|(_, name, _)| *name).collect::<Vec<_>>(), ["nas7"]);
+        assert!(!some.rewrite(raw).unwrap().contains("nas7"));
     }
 
     #[test]

@@ -5,6 +5,9 @@ use record::plan::Plan;
 use record::volume::{VolumeFacts, VolumeKind};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The names of all facts.
+pub(crate) const FACTS: [&str; 7] =
+    ["experiment", "device", "stacks", "workloads", "kernel", "cpu", "virtualization"];
 /// Longest fact in bytes: registries limit a manifest to 4 MiB, and a person reads a line.
 const LONGEST: usize = 1000;
 
@@ -44,7 +47,8 @@ fn joined(names: BTreeSet<String>) -> Option<String> {
     (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join("; "))
 }
 
-fn short(text: &str) -> String {
+/// As much of a fact as a search keeps.
+pub(crate) fn short(text: &str) -> String {
     let text = record::printable::printable(text);
     let mut end = text.len().min(LONGEST);
     while !text.is_char_boundary(end) {

@@ -31,6 +31,13 @@ pub(crate) struct Manifest {
     pub(crate) annotations: BTreeMap<String, String>,
 }
 
+/// What kind of manifest it is: an index and docker's own kinds have other fields.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kind {
+    media_type: Option<String>,
+}
+
 /// A blob: type, digest and size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -71,6 +78,10 @@ impl Manifest {
 
     /// Reads a manifest of a run; anything else is refused with the reason.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
+        let kind: Option<Kind> = serde_json::from_slice(bytes).ok();
+        if let Some(kind) = kind.and_then(|kind| kind.media_type).filter(|kind| kind != MANIFEST) {
+            return Err(format!("it is a `{}`, not a `{MANIFEST}`", record::printable::printable(&kind)));
+        }
         let manifest: Self =
             serde_json::from_slice(bytes).map_err(|error| format!("its manifest can't be read ({error})"))?;
         if manifest.config.media_type == RUN {

@@ -9,14 +9,17 @@ use crate::tar::Writer;
 use record::id::RunId;
 use record::plan::Raised;
 use record::trial::TrialRecord;
+use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use store::Store;
 use tempfile::TempDir;
 
+/// Beginning of the names of folders that pushes make.
+const PREFIX: &str = "diskproof-push-";
 /// zstd's own default.
 const LEVEL: i32 = 3;
 
@@ -47,6 +50,8 @@ pub struct Packed {
     /// A signature of [`Packed::config`].
     pub signature: Option<Signature>,
     _folder: TempDir,
+    /// Says to other pushes that the folder is in use.
+    _lock: File,
 }
 
 /// An archive as a file.
@@ -72,9 +77,7 @@ impl Packer<'_> {
         let rewrite: Rewrite<'_> = &rewrite;
         let replaced = names.map(|names| names.kinds().iter().map(|kind| kind.name().to_owned()).collect());
         let replaced = replaced.unwrap_or_default();
-        let unmade = ShareError::file("make a folder in", self.folder);
-        let folder =
-            tempfile::Builder::new().prefix("diskproof-push-").tempdir_in(self.folder).map_err(unmade)?;
+        let (folder, lock) = self.make_folder().map_err(ShareError::file("make a folder in", self.folder))?;
         let text = |text: &str| rewrite(text).unwrap_or_else(|| text.to_owned());
         let head = self.store.head(run)?;
         let summary = self.store.runs()?.into_iter().find(|summary| summary.id == *run);
@@ -98,7 +101,27 @@ impl Packer<'_> {
         };
         let config = json(&info, &|_| None)
             .map_err(|source| ShareError::Pack { what: "its description".to_owned(), source })?;
-        Ok(Packed { info, config, layers, signature: None, _folder: folder })
+        Ok(Packed { info, config, layers, signature: None, _folder: folder, _lock: lock })
+    }
+
+    /// Makes a folder, and removes those of pushes that were killed: their lock is free.
+    fn make_folder(&self) -> io::Result<(TempDir, File)> {
+        // One at a time, so that no folder is seen before its lock is taken.
+        let _parent = locked(File::open(self.folder)?, FlockOperation::LockExclusive)?;
+        for entry in fs::read_dir(self.folder)? {
+            let entry = entry?;
+            if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+                continue;
+            }
+            let lock = File::open(entry.path().join("lock"));
+            if lock.and_then(|lock| locked(lock, FlockOperation::NonBlockingLockExclusive)).is_ok() {
+                // If it can't be removed, it does no harm.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(self.folder)?;
+        let lock = File::create(folder.path().join("lock"))?;
+        Ok((folder, locked(lock, FlockOperation::NonBlockingLockExclusive)?))
     }
 
     fn pack_head(&self, run: &RunId, rewrite: Rewrite<'_>, folder: &Path) -> Result<PackedLayer, ShareError> {
@@ -150,18 +173,40 @@ impl Packer<'_> {
     }
 }
 
+fn locked(file: File, operation: FlockOperation) -> io::Result<File> {
+    flock(&file, operation)?;
+    Ok(file)
+}
+
 /// JSON with every text rewritten, names of fields included.
 fn json<T: Serialize + DeserializeOwned>(value: &T, rewrite: Rewrite<'_>) -> io::Result<Vec<u8>> {
-    let mut value = serde_json::to_value(value)?;
+    let before = serde_json::to_value(value)?;
+    let mut value = before.clone();
     rewrite_all(&mut value, rewrite);
     let bytes = serde_json::to_vec(&value)?;
-    // A machine that is called like a word of the format would make the record unreadable.
-    serde_json::from_slice::<T>(&bytes).map_err(|error| {
-        let why =
-            format!("with pseudonyms it no longer reads ({error}): keep the kind of that name by --keep");
+    if value == before {
+        return Ok(bytes);
+    }
+    // A machine that is called like a word of the format would make the record unreadable, or drop one of its fields.
+    let unread = |why: String| {
+        let why = format!("with pseudonyms it no longer reads ({why}): keep the kind of that name by --keep");
         io::Error::new(io::ErrorKind::InvalidData, why)
-    })?;
+    };
+    let back: T = serde_json::from_slice(&bytes).map_err(|error| unread(error.to_string()))?;
+    if serde_json::to_value(&back)? != value || count_of(&value) != count_of(&before) {
+        return Err(unread("a name is that of a field".to_owned()));
+    }
     Ok(bytes)
+}
+
+/// Number of values: two names of fields that become one lose some.
+fn count_of(value: &serde_json::Value) -> usize {
+    use serde_json::Value;
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count_of).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(count_of).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
+    }
 }
 
 fn rewrite_all(value: &mut serde_json::Value, rewrite: Rewrite<'_>) {
@@ -233,5 +278,31 @@ impl Archive {
         };
         let layer = ended().map_err(ShareError::file("write", &path))?;
         Ok(PackedLayer { layer, path })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::json;
+    use serde::{Deserialize, Serialize};
+    use std::collections::BTreeMap;
+
+    #[derive(Serialize, Deserialize)]
+    struct Record {
+        #[serde(default)]
+        latency: Option<u32>,
+        by: BTreeMap<String, u32>,
+    }
+
+    #[test]
+    fn a_name_that_is_a_field_drops_nothing_in_silence() {
+        let by = [("a".to_owned(), 1), ("b".to_owned(), 2)].into();
+        let record = Record { latency: Some(7), by };
+        let with = |name: &str, new: &str| json(&record, &|text| (text == name).then(|| new.to_owned()));
+        for refused in [with("latency", "host-1"), with("by", "host-1"), with("a", "b")] {
+            assert!(refused.unwrap_err().to_string().contains("--keep"));
+        }
+        with("a", "host-1").unwrap();
+        with("c", "host-1").unwrap();
     }
 }

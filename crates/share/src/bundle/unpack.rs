@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Largest archive before compression.
 const CONTENT_BYTES: u64 = 1 << 40;
@@ -23,6 +24,8 @@ const CONTENT_BYTES: u64 = 1 << 40;
 const GROWTH: u64 = 2000;
 /// Largest window of zstd, as a power of two: 8 MiB. Level 3 uses 2 MiB; a hostile archive could ask for 2 GiB.
 const WINDOW: u32 = 23;
+/// How far the clocks of two machines may lie apart: a day, since some clocks run in local time.
+const CLOCKS_APART_MS: u64 = 24 * 60 * 60 * 1000;
 /// Largest run without its trials.
 const HEAD_BYTES: u64 = 64 << 20;
 
@@ -50,25 +53,42 @@ impl RunInfo {
         if !is_run_name(&info.run) {
             return Err("its name isn't one".to_owned());
         }
+        let latest_unix_ms = now_unix_ms().saturating_add(CLOCKS_APART_MS);
+        if info.started_unix_ms > latest_unix_ms {
+            return Err("it began in the future, so it would stay the latest run".to_owned());
+        }
         let kinds: Vec<LayerKind> = info.layers.iter().map(|layer| layer.kind).collect();
         if kinds != [LayerKind::Head, LayerKind::Trials] {
             return Err("it doesn't consist of a head and trials".to_owned());
         }
         let believable = |layer: &Layer| {
-            layer.content_bytes <= CONTENT_BYTES && layer.content_bytes / GROWTH <= layer.size_bytes
+            // What can't be compressed grows by a few bytes.
+            let most_bytes =
+                layer.content_bytes.saturating_add(layer.content_bytes / 64).saturating_add(4096);
+            layer.content_bytes <= CONTENT_BYTES
+                && layer.content_bytes / GROWTH <= layer.size_bytes
+                && layer.size_bytes <= most_bytes
         };
         if !info.layers.iter().all(believable) || info.layers[0].content_bytes > HEAD_BYTES {
-            return Err("an archive would grow beyond all measure".to_owned());
+            return Err(
+                "the sizes of an archive before and after compression do not fit each other".to_owned()
+            );
         }
         Ok(info)
     }
 }
 
-/// Whether a text can name a run: it stands in messages, file names and addresses.
+/// Whether a text can name a run: it stands in messages, file names and addresses. `latest` names the run that began last.
 #[must_use]
 pub fn is_run_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
-    (1..=64).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with(['.', '-'])
+    let is_latest = name.eq_ignore_ascii_case("latest");
+    (1..=64).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with(['.', '-']) && !is_latest
+}
+
+fn now_unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 type Archive = Reader<Counted<zstd::Decoder<'static, BufReader<File>>>>;

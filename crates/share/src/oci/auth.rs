@@ -1,12 +1,14 @@
 //! Permission from a registry: none needed, a password (RFC 7617), or a token that another server gives (the registry's
 //! `WWW-Authenticate: Bearer`, as docker's token specification describes it).
 
-use super::base64;
 use super::credentials::{Credentials, Secret};
+use super::{Options, base64};
 use crate::error::ShareError;
-use host::http::{Body, HttpUrl, Reply, Request, percent_encoded, send};
+use host::http::{Body, HttpUrl, Reply, Request, percent_encoded, send_until};
 use serde::Deserialize;
 use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The name of this program for token servers.
 const CLIENT: &str = "diskproof";
@@ -15,7 +17,9 @@ const CLIENT: &str = "diskproof";
 #[derive(Clone)]
 pub(crate) struct Authority {
     base: HttpUrl,
+    repository: String,
     plain_http: bool,
+    cancel: Arc<AtomicBool>,
     credentials: Credentials,
     header: RefCell<Option<String>>,
 }
@@ -27,8 +31,15 @@ struct Token {
 }
 
 impl Authority {
-    pub(crate) fn new(base: HttpUrl, plain_http: bool, credentials: Credentials) -> Self {
-        Self { base, plain_http, credentials, header: RefCell::new(None) }
+    pub(crate) fn new(base: HttpUrl, repository: &str, options: &Options) -> Self {
+        Self {
+            base,
+            repository: repository.to_owned(),
+            plain_http: options.plain_http,
+            cancel: Arc::clone(&options.cancel),
+            credentials: options.credentials.clone(),
+            header: RefCell::new(None),
+        }
     }
 
     /// Adds the credentials, if some were asked for and the request goes to the registry itself.
@@ -41,16 +52,19 @@ impl Authority {
         }
     }
 
-    /// Answers a 401. False: there is nothing to answer with.
+    /// Answers a 401 of the registry itself. False: there is nothing to answer with, or another server asks, which a redirection led
+    /// to.
     pub(crate) fn answer(&self, reply: &Reply) -> Result<bool, ShareError> {
-        let registry = self.base.authority();
+        if reply.url.origin() != self.base.origin() {
+            return Ok(false);
+        }
         let challenges =
             reply.headers.iter().filter(|(name, _)| name == "www-authenticate").map(|(_, value)| value);
         for challenge in challenges {
             let (scheme, rest) = challenge.split_once(' ').unwrap_or((challenge, ""));
             let header = match scheme.to_ascii_lowercase().as_str() {
                 "bearer" => Some(format!("Bearer {}", self.token(&parameters(rest))?)),
-                "basic" => match self.credentials.of(registry)? {
+                "basic" => match self.secret()? {
                     Some(Secret::Password { user, password }) => Some(basic(&user, &password)),
                     Some(Secret::Refresh { .. }) | None => None,
                 },
@@ -64,6 +78,10 @@ impl Authority {
         Ok(false)
     }
 
+    fn secret(&self) -> Result<Option<Secret>, ShareError> {
+        self.credentials.of(self.base.authority(), &self.repository)
+    }
+
     fn token(&self, parameters: &[(String, String)]) -> Result<String, ShareError> {
         let of =
             |name: &str| parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
@@ -72,7 +90,7 @@ impl Authority {
             let why = format!("{realm} would get them without encryption; --plain-http allows that");
             return Err(ShareError::Credentials { why });
         }
-        let secret = self.credentials.of(self.base.authority())?;
+        let secret = self.secret()?;
         let request = match &secret {
             Some(Secret::Refresh { token }) => {
                 let fields = [
@@ -102,7 +120,7 @@ impl Authority {
                 }
             }
         };
-        let reply = send(&request.at_most(1 << 20))?;
+        let reply = send_until(&request.at_most(1 << 20), &self.cancel)?;
         let denied = |said: String| ShareError::Denied {
             at: realm.to_string(),
             said,

@@ -69,8 +69,9 @@ impl Credentials {
         Self { files: docker.map(|dir| dir.join("config.json")).into_iter().chain(podman).collect() }
     }
 
-    /// Returns the credentials for a registry, if there are some.
-    pub(crate) fn of(&self, registry: &str) -> Result<Option<Secret>, ShareError> {
+    /// Returns the credentials for a repository of a registry, if there are some.
+    pub(crate) fn of(&self, registry: &str, repository: &str) -> Result<Option<Secret>, ShareError> {
+        let names = names(registry, repository);
         let registry = if registry == DOCKER_HUB.0 { DOCKER_HUB.1 } else { registry };
         for path in &self.files {
             let bytes = match fs::read(path) {
@@ -84,7 +85,7 @@ impl Credentials {
                 let path = record::printable::Shown::shown(path).to_string();
                 ShareError::Credentials { why: format!("{path} isn't what `docker login` writes ({place})") }
             })?;
-            if let Some(secret) = config.of(registry)? {
+            if let Some(secret) = config.of(registry, &names)? {
                 return Ok(Some(secret));
             }
         }
@@ -92,21 +93,33 @@ impl Credentials {
     }
 }
 
+/// The names under which credentials may stand: podman knows parts of a registry (`quay.io/me`). The longest counts.
+fn names(registry: &str, repository: &str) -> Vec<String> {
+    let whole = format!("{registry}/{repository}");
+    let ends = whole.match_indices('/').map(|(at, _)| at).chain([whole.len()]);
+    let mut names: Vec<String> = ends.map(|end| whole[..end].to_owned()).collect();
+    names.reverse();
+    names
+}
+
+/// The name of an entry: docker writes URLs of a whole registry, podman writes `HOST` or `HOST/PATH`.
+fn entry(name: &str) -> &str {
+    match name.strip_prefix("https://").or_else(|| name.strip_prefix("http://")) {
+        Some(url) => url.split('/').next().unwrap_or_default(),
+        None => name.trim_end_matches('/'),
+    }
+}
+
 impl DockerConfig {
-    fn of(&self, registry: &str) -> Result<Option<Secret>, ShareError> {
+    fn of(&self, registry: &str, names: &[String]) -> Result<Option<Secret>, ShareError> {
         if let Some(helper) = self.cred_helpers.get(registry).or(self.creds_store.as_ref())
             && let Some(secret) = helped(helper, registry)?
         {
             return Ok(Some(secret));
         }
-        let plain = |name: &str| {
-            let name = name.trim_start_matches("https://").trim_start_matches("http://");
-            name.split('/').next().unwrap_or_default().to_owned()
-        };
-        let found = self
-            .auths
-            .get(registry)
-            .or_else(|| self.auths.iter().find(|(name, _)| plain(name) == registry).map(|(_, auth)| auth));
+        let named =
+            |wanted: &String| self.auths.iter().find(|(name, _)| entry(name) == wanted).map(|(_, auth)| auth);
+        let found = names.iter().find_map(named).or_else(|| self.auths.get(registry));
         found.map(|auth| auth.secret(registry)).transpose().map(Option::flatten)
     }
 }
@@ -161,4 +174,29 @@ fn helped(helper: &str, registry: &str) -> Result<Option<Secret>, ShareError> {
     } else {
         Secret::Password { user: helped.username, password: helped.secret }
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DockerConfig, Secret, names};
+
+    #[test]
+    fn the_longest_name_of_a_repository_counts() {
+        let config = r#"{"auths": {
+            "quay.io": {"username": "all", "password": "x"},
+            "quay.io/me": {"username": "me", "password": "x"},
+            "https://r.example/v2/": {"username": "docker", "password": "x"}}}"#;
+        let config: DockerConfig = serde_json::from_str(config).unwrap();
+        let user = |registry: &str, repository: &str| match config
+            .of(registry, &names(registry, repository))
+            .unwrap()
+        {
+            Some(Secret::Password { user, .. }) => Some(user),
+            _ => None,
+        };
+        assert_eq!(user("quay.io", "me/results").as_deref(), Some("me"));
+        assert_eq!(user("quay.io", "mean/results").as_deref(), Some("all"));
+        assert_eq!(user("r.example", "a/b").as_deref(), Some("docker"));
+        assert_eq!(user("other.example", "me"), None);
+    }
 }

@@ -53,9 +53,9 @@ pub(crate) fn upload(
             Err(error) => error,
         };
         failures += 1;
-        let lost =
-            matches!(error, ShareError::Answer { status: 400 | 404 | 405 | 416, .. }) && session.is_some();
-        if !(may_pass(&error) || lost) || !registry.patience.waits(failures) {
+        let lost = matches!(error, ShareError::Answer { status: 202 | 400 | 404 | 405 | 416, .. })
+            && session.is_some();
+        if !(may_pass(&error) || lost) || !registry.waits(failures) {
             return Err(error);
         }
         // The last request may have arrived whole, and only its reply was lost.
@@ -98,7 +98,11 @@ impl Upload<'_> {
             .body(body);
         let reply = self.registry.ask(request)?;
         let url = self.next(&reply, 202)?;
+        // A registry that takes a piece has more than before, and not more than it was sent.
         let has = held(&reply).unwrap_or(current.has + bytes);
+        if has <= current.has || has > current.has + bytes {
+            return Err(self.registry.unexpected("take a piece of a blob", &reply));
+        }
         *session = Some(Session { url, has });
         Ok(false)
     }
