@@ -46,7 +46,7 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
         output::json(&text)?;
     } else {
         let here =
-            machines.iter().flat_map(|one| created::in_words(&plan, one)).chain(in_words(&here)).collect();
+            machines.iter().flat_map(|one| created::in_words(one)).chain(in_words(&here)).collect();
         page::show(&report::plan(&PlanView { here, ..view(&plan) }), settings)?;
     }
     if args.here && !here.any_asked() {

@@ -17,25 +17,47 @@ pub struct Bill {
     pub unpriced: usize,
 }
 
-/// Computes what the machines and volumes of groups cost if they exist for `seconds`, by started billing unit; `None` if the drivers
-/// don't agree on a currency.
+/// Computes what the machines and volumes of groups cost if they exist for `seconds`, by started billing unit; `None` if the experiment
+/// and the drivers don't agree on a currency. A price of the experiment comes before the driver's. Where the driver has none, it counts by
+/// the second, and that of a machine covers its volumes. `plan` has the experiment's own prices only: [`put_prices`] comes later.
 #[must_use]
-pub fn bill(groups: &[Group], seconds: f64) -> Option<Bill> {
-    let offers = groups.iter().flat_map(|group| &group.offers);
-    let each =
-        offers.flat_map(|offer| std::iter::once(&offer.price).chain(offer.volumes.iter().map(|v| &v.price)));
-    let mut bill = Bill { amount: 0.0, currency: None, unpriced: 0 };
-    for price in each {
-        let Some(price) = price else {
-            bill.unpriced += 1;
-            continue;
-        };
-        if bill.currency.get_or_insert_with(|| price.currency.clone()) != &price.currency {
-            return None;
+pub fn bill(plan: &Plan, groups: &[Group], seconds: f64) -> Option<Bill> {
+    let mut bill = Bill { amount: 0.0, currency: plan.prices.currency.clone(), unpriced: 0 };
+    let offers = groups.iter().flat_map(|group| group.targets.iter().zip(&group.offers));
+    for (target, offer) in offers {
+        let stated = plan.prices.machines.get(target).copied();
+        bill.add(offer.price.as_ref(), stated, seconds)?;
+        for (name, volume) in singles(plan, target).zip(&offer.volumes) {
+            let own = plan.prices.per_hour.get(&name).copied();
+            let covered = stated.filter(|_| volume.price.is_none()).map(|_| 0.0);
+            bill.add(volume.price.as_ref(), own.or(covered), seconds)?;
         }
-        bill.amount += of(price, seconds);
     }
     Some(bill)
+}
+
+impl Bill {
+    fn add(&mut self, price: Option<&Price>, stated: Option<f64>, seconds: f64) -> Option<()> {
+        match (price, stated) {
+            (Some(price), _) if self.currency.get_or_insert_with(|| price.currency.clone()) != &price.currency => {
+                return None;
+            }
+            (Some(price), None) => self.amount += of(price, seconds),
+            (Some(price), Some(per_hour)) => self.amount += of(&Price { per_hour, ..price.clone() }, seconds),
+            (None, Some(per_hour)) => self.amount += per_hour * seconds / 3600.0,
+            (None, None) => self.unpriced += 1,
+        }
+        Some(())
+    }
+}
+
+/// The names of a target's volumes in the experiment, in the order in which its driver is asked for them.
+fn singles<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = String> + 'p {
+    let volumes = plan.targets.iter().filter(move |one| one.name == target).flat_map(|one| match &one.kind {
+        TargetKind::Created { volumes, .. } => volumes.as_slice(),
+        _ => &[],
+    });
+    volumes.flat_map(CreatedVolume::single).map(|(name, _)| name)
 }
 
 /// What one thing costs for a time.
@@ -63,34 +85,41 @@ pub fn put_prices(plan: &mut Plan, groups: &[Group]) {
         return put_ceilings(plan, &offers);
     }
     plan.prices.currency = Some(first.to_owned());
-    let mut of_volume: BTreeMap<String, Vec<(&str, f64)>> = BTreeMap::new();
-    for target in &plan.targets {
-        let (Some(offer), TargetKind::Created { volumes, .. }) =
-            (offers.get(target.name.as_str()), &target.kind)
-        else {
-            continue;
-        };
-        let names = volumes.iter().flat_map(CreatedVolume::single).map(|(name, _)| name);
-        for (name, price) in names.zip(offer.volumes.iter().map(|volume| &volume.price)) {
-            if let Some(price) = price {
-                of_volume.entry(name).or_default().push((&target.name, price.per_hour));
-            }
+    let mut of_volume: BTreeMap<String, Vec<(&str, Option<f64>)>> = BTreeMap::new();
+    let mut of_machine: BTreeMap<String, f64> = BTreeMap::new();
+    for (target, offer) in &offers {
+        for (name, volume) in singles(plan, target).zip(&offer.volumes) {
+            let price = volume.price.as_ref().map(|price| price.per_hour);
+            of_volume.entry(name).or_default().push((target, price));
         }
-        if let Some(price) = &offer.price {
-            plan.prices.machines.entry(target.name.clone()).or_insert(price.per_hour);
-        }
+        of_machine.extend(offer.price.as_ref().map(|price| ((*target).to_owned(), price.per_hour)));
     }
     for (name, each) in of_volume {
-        let agreed = each.iter().all(|(_, price)| (price - each[0].1).abs() < f64::EPSILON);
-        if agreed {
-            plan.prices.per_hour.entry(name).or_insert(each[0].1);
-        } else if !plan.prices.per_hour.contains_key(&name) {
-            for (target, price) in each {
-                *plan.prices.machines.entry(target.to_owned()).or_default() += price;
+        if plan.prices.per_hour.contains_key(&name) {
+            continue;
+        }
+        match agreed(&each) {
+            Some(price) => drop(plan.prices.per_hour.insert(name, price)),
+            None => {
+                for (target, price) in each {
+                    if let Some(price) = price {
+                        *of_machine.entry(target.to_owned()).or_default() += price;
+                    }
+                }
             }
         }
     }
+    for (target, price) in of_machine {
+        plan.prices.machines.entry(target).or_insert(price);
+    }
     put_ceilings(plan, &offers);
+}
+
+/// The price of a volume on which all its targets agree.
+fn agreed(each: &[(&str, Option<f64>)]) -> Option<f64> {
+    let first = each.first()?.1?;
+    let is_same = |price: &Option<f64>| price.is_some_and(|price| (price - first).abs() < f64::EPSILON);
+    each.iter().all(|(_, price)| is_same(price)).then_some(first)
 }
 
 fn put_ceilings(plan: &mut Plan, offers: &BTreeMap<&str, &Offer>) {

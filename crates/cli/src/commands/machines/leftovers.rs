@@ -17,7 +17,7 @@ const HOURS: f64 = 24.0;
 
 pub(super) fn leftovers(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure> {
     let journal = Journal::of(&settings.state.value);
-    let (found, failed) = fleet::created::leftovers(&journal, &places(settings)?, &files(settings)?)?;
+    let (found, failed) = fleet::created::leftovers(&journal, &places(settings)?, &files(settings)?);
     failed.iter().for_each(|why| output::aside(&format!("warning: {why}")));
     if args.json {
         let list: Vec<_> = found.iter().map(document).collect();
