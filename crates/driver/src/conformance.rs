@@ -217,13 +217,17 @@ impl Trial<'_> {
                 output.push_str(&serde_json::to_string(event).unwrap_or_default());
                 if let Event::Resource { resource, exists } = event {
                     told.push((resource.clone(), *exists));
-                    if let Some(claim) = claim {
+                    // What is noted durably takes time, in which a driver that is to be killed would end by itself.
+                    if let Some(claim) = claim.filter(|_| kill_at.is_none()) {
                         (self.tell)(News::Resource { claim, resource, exists: *exists });
                     }
                 }
             }
             Heard::Line(line) => output.push_str(line),
         });
+        for (resource, exists) in told.iter().filter(|_| kill_at.is_some()) {
+            (self.tell)(News::Resource { claim: claim.unwrap_or_default(), resource, exists: *exists });
+        }
         output.push_str(&match &answer {
             Ok(answer) => serde_json::to_string(answer).unwrap_or_default(),
             Err(error) => error.to_string(),

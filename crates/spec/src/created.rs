@@ -97,7 +97,12 @@ fn volumes(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Optio
         for (_, drivers) in created.single() {
             if let Some(other) = known.insert(drivers.clone(), &created.name) {
                 problems
-                    .add(key.span, format!("the driver would get the name `{drivers}` twice: a volume of `{other}` has it"))
+                    .add(
+                        key.span,
+                        format!(
+                            "the driver would get the name `{drivers}` twice: a volume of `{other}` has it"
+                        ),
+                    )
                     .help("give one of them another name");
                 return None;
             }

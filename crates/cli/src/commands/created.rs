@@ -327,7 +327,8 @@ fn unusable(entry: &Entry, places: &Places) -> Option<String> {
 /// Refuses existing machines that aren't what the plan asks for, or that end before `until`, in seconds since 1970.
 fn usable(entries: &[&Entry], groups: &[Group], until: u64) -> Result<(), Failure> {
     let Some(first) = entries.first() else { return Ok(()) };
-    let way_out = format!("`diskproof undo {}` destroys them, and then they are created anew", first.claim.run);
+    let way_out =
+        format!("`diskproof undo {}` destroys them, and then they are created anew", first.claim.run);
     if !fits(groups, entries) {
         return Err(Failure::input(format!(
             "the machines that exist were created with other settings; {way_out}"
@@ -432,3 +433,6 @@ impl From<JournalError> for Failure {
         Self::machine(error)
     }
 }
+
+#[cfg(test)]
+mod tests;

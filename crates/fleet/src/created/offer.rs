@@ -39,7 +39,9 @@ pub fn bill(plan: &Plan, groups: &[Group], seconds: f64) -> Option<Bill> {
 impl Bill {
     fn add(&mut self, price: Option<&Price>, stated: Option<f64>, seconds: f64) -> Option<()> {
         match (price, stated) {
-            (Some(price), _) if self.currency.get_or_insert_with(|| price.currency.clone()) != &price.currency => {
+            (Some(price), _)
+                if self.currency.get_or_insert_with(|| price.currency.clone()) != &price.currency =>
+            {
                 return None;
             }
             (Some(price), None) => self.amount += of(price, seconds),
@@ -134,8 +136,85 @@ fn put_ceilings(plan: &mut Plan, offers: &BTreeMap<&str, &Offer>) {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
-    use driver::protocol::Price;
+    use super::{Bill, bill, of, put_prices};
+    use crate::created::Group;
+    use driver::Program;
+    use driver::protocol::{Capabilities, Offer, Price};
+    use record::plan::Plan;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    /// Two machines with a volume `v` each; `more` stands in the first one.
+    fn plan(more: &str, top: &str) -> Plan {
+        let text = format!(
+            "experiment: demo\n{top}targets: {{ a: {{ driver: d, {more} volumes: {{ v: {{ size: 1g }} }} }}, \
+             b: {{ driver: d, volumes: {{ v: {{ size: 1g }} }} }} }}\nstacks: {{ s: {{ on: v }} }}\n\
+             workloads: {{ w: {{ rw: read, bs: 4k, size: 64m }} }}\n"
+        );
+        spec::parse(&text, "demo.yaml", Path::new("/"), &BTreeMap::new()).unwrap().plan
+    }
+
+    fn price(per_hour: f64, currency: &str) -> Price {
+        Price { per_hour, currency: currency.to_owned(), unit_seconds: 3600, least_seconds: 0 }
+    }
+
+    /// The machines with prices of machine and volume.
+    fn groups(prices: [(Option<Price>, Option<Price>); 2]) -> Vec<Group> {
+        let capabilities = Capabilities {
+            protocol: "1.0".to_owned(),
+            name: "d".to_owned(),
+            about: "a".to_owned(),
+            settings: BTreeMap::new(),
+            volume_settings: BTreeMap::new(),
+            secrets: Vec::new(),
+            enforces_deadline: false,
+        };
+        let offers = prices.map(|(machine, volume)| -> Offer {
+            serde_json::from_value(json!({ "price": machine, "volumes": [{ "price": volume }] })).unwrap()
+        });
+        vec![Group {
+            program: Program { name: "d".to_owned(), path: "/d".into(), args: Vec::new() },
+            capabilities,
+            targets: vec!["a".to_owned(), "b".to_owned()],
+            machines: Vec::new(),
+            offers: offers.to_vec(),
+        }]
+    }
+
+    #[test]
+    fn a_bill_has_every_machine_and_volume_and_says_what_has_no_price() {
+        let eur = |per_hour| Some(price(per_hour, "EUR"));
+        let all = groups([(eur(3.0), eur(1.0)), (eur(3.0), eur(1.0))]);
+        let whole = bill(&plan("", ""), &all, 10.0).unwrap();
+        assert_eq!(whole, Bill { amount: 8.0, currency: Some("EUR".to_owned()), unpriced: 0 });
+        let part = groups([(None, None), (eur(3.0), None)]);
+        assert_eq!(bill(&plan("", ""), &part, 10.0).unwrap().unpriced, 3);
+        // A price of the experiment counts, and covers the volumes of its machine; that of the other one still lacks.
+        let stated = bill(&plan("price: 7.2/hour,", "currency: EUR\n"), &part, 3600.0).unwrap();
+        assert!((stated.amount - 10.2).abs() < 1e-9 && stated.unpriced == 1, "{stated:?}");
+    }
+
+    #[test]
+    fn money_of_two_currencies_has_no_sum() {
+        let mixed = groups([(Some(price(3.0, "EUR")), None), (Some(price(3.0, "USD")), None)]);
+        assert_eq!(bill(&plan("", ""), &mixed, 10.0), None);
+        let usd = groups([(None, None), (Some(price(3.0, "USD")), None)]);
+        assert_eq!(bill(&plan("price: 7.2/hour,", "currency: EUR\n"), &usd, 10.0), None);
+    }
+
+    #[test]
+    fn a_volume_on_two_machines_costs_twice() {
+        let eur = |per_hour| Some(price(per_hour, "EUR"));
+        let mut both = plan("", "");
+        put_prices(&mut both, &groups([(eur(3.0), eur(1.0)), (eur(3.0), eur(1.0))]));
+        assert!((both.total_price_per_hour() - 8.0).abs() < 1e-9, "{:?}", both.prices);
+        // One without a price doesn't cost what the other one does.
+        let mut one = plan("", "");
+        put_prices(&mut one, &groups([(eur(3.0), eur(1.0)), (eur(3.0), None)]));
+        assert!((one.total_price_per_hour() - 7.0).abs() < 1e-9, "{:?}", one.prices);
+        assert!(!one.prices.per_hour.contains_key("v"), "{:?}", one.prices);
+    }
 
     #[test]
     fn a_started_unit_counts_whole() {

@@ -121,8 +121,40 @@ fn put(path: &Path, text: &str) -> Result<(), CreatedError> {
 
 #[cfg(test)]
 mod tests {
-    use super::proxy;
+    use super::{proxy, write};
+    use driver::journal::{Entry, Journal};
+    use driver::protocol::{Claim, Created};
     use std::path::Path;
+
+    #[test]
+    fn a_key_that_ssh_learned_stays_and_no_connection_is_shared() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        let claim = Claim { id: "aa".to_owned(), run: "r".to_owned(), deadline: 9 };
+        let mut entry = Entry::new(claim, "e", "d", Vec::new(), 5);
+        let made = |keys: &str| -> Created {
+            let text = format!(
+                r#"{{"name":"m","id":"i","address":"h","user":"u","host_keys":[{keys}],"volumes":[]}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        entry.created = vec![made("")];
+        let held = journal.begin(entry).unwrap();
+        write(&journal, held.entry(), None).unwrap();
+        let hosts = journal.known_hosts("aa");
+        std::fs::write(&hosts, "m.aa.diskproof ssh-ed25519 LEARNED\n").unwrap();
+        write(&journal, held.entry(), None).unwrap();
+        assert_eq!(std::fs::read_to_string(&hosts).unwrap(), "m.aa.diskproof ssh-ed25519 LEARNED\n");
+        let mut told = held.entry().clone();
+        told.created = vec![made(r#""ssh-ed25519 TOLD comment""#)];
+        write(&journal, &told, None).unwrap();
+        write(&journal, &told, None).unwrap();
+        let text = std::fs::read_to_string(&hosts).unwrap();
+        assert_eq!(text.lines().nth(1), Some("m.aa.diskproof ssh-ed25519 TOLD"));
+        assert_eq!(text.lines().count(), 2, "{text}");
+        let config = std::fs::read_to_string(journal.ssh_config("aa")).unwrap();
+        assert!(config.contains("ControlMaster no") && config.contains("ControlPath none"), "{config}");
+    }
 
     #[test]
     fn a_machine_inside_of_a_host_s_network_is_reached_through_the_host() {

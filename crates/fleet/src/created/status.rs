@@ -3,7 +3,7 @@
 use super::error::CreatedError;
 use super::request::{Files, capabilities, other};
 use driver::journal::{Entry, Journal, JournalError};
-use driver::protocol::{Answer, Listed, MachineState, Task};
+use driver::protocol::{Answer, Listed, MachineRequest, MachineState, Task};
 use driver::settings::{Source, merge};
 use driver::{How, Places, call};
 use std::time::Duration;
@@ -60,16 +60,14 @@ pub fn live(journal: &Journal, places: &Places, ask: bool) -> (Vec<Live>, Vec<Jo
     (all, unreadable)
 }
 
-/// Whether all machines of a claim exist and run, or begin to; else the reason why the driver can't tell.
+/// Whether all machines of a claim exist and don't end; one that was stopped exists.
 ///
 /// # Errors
-/// The driver fails.
+/// The driver can't tell, and why.
 pub fn are_there(entry: &Entry, places: &Places) -> Result<bool, String> {
     let states = states(entry, places)?;
-    let is_there = |machine: &driver::protocol::MachineRequest| {
-        states.iter().any(|(name, state)| {
-            *name == machine.name && matches!(state, MachineState::Starting | MachineState::Running)
-        })
+    let is_there = |machine: &MachineRequest| {
+        states.iter().any(|(name, state)| *name == machine.name && *state != MachineState::Ending)
     };
     Ok(entry.machines.iter().all(is_there))
 }
@@ -109,8 +107,7 @@ pub struct Leftover {
 pub fn leftovers(journal: &Journal, places: &Places, files: &Files) -> (Vec<Leftover>, Vec<String>) {
     let (entries, unreadable) = journal.entries();
     let mut found: Vec<Leftover> = Vec::new();
-    let mut failed: Vec<String> =
-        unreadable.iter().map(|error| record::printable::chain(error)).collect();
+    let mut failed: Vec<String> = unreadable.iter().map(|error| record::printable::chain(error)).collect();
     let mut asked: Vec<(String, driver::protocol::Settings)> = Vec::new();
     let configured = files.settings.iter().map(|(driver, settings)| (driver.clone(), settings.clone()));
     for (driver, settings) in

@@ -145,7 +145,9 @@ fn one(
             if let Some(held) = journal.take(id, Duration::ZERO)? {
                 held.give_up()?;
             }
-            undone.lines.push(format!("machines of run {run}: claim {id} is given up; what still exists of {names} stays"));
+            undone.lines.push(format!(
+                "machines of run {run}: claim {id} is given up; what still exists of {names} stays"
+            ));
         }
         Ok(left) => {
             undone.left.extend(left.into_iter().map(|left| format!("run {run}, driver {driver}: {left}")))
@@ -159,4 +161,109 @@ fn one(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CreatedError, Which, destroy, undo};
+    use driver::Places;
+    use driver::journal::{Entry, Held, Journal, Stage};
+    use driver::protocol::{Claim, Created, Resource, ResourceKind};
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+    use std::time::Duration;
+
+    const NOTHING: &str = r#"{"event":"result","done":{"destroyed":{"removed":[],"left":[]}}}"#;
+    const FOUND: &str = r#"{"event":"result","done":{"destroyed":{"removed":[{"kind":"volume","id":"v1","name":"n"}],"left":[]}}}"#;
+
+    /// A driver that answers `destroy` by these lines.
+    fn places(dir: &Path, destroyed: &str) -> Places {
+        let able = r#"{"event":"result","done":{"capabilities":{"protocol":"1.0","name":"d","about":"a","settings":{},"volume_settings":{},"secrets":[],"enforces_deadline":false}}}"#;
+        let text = format!(
+            "#!/bin/sh\nread -r r\ncase \"$r\" in\n*capabilities*) echo '{able}';;\n*) echo '{destroyed}';;\nesac\n"
+        );
+        let path = dir.join("diskproof-driver-d");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        let own = ("/nowhere".into(), Vec::new());
+        Places { built_in: Vec::new(), own, path: dir.as_os_str().to_owned() }
+    }
+
+    /// A kept claim whose machine and volume exist.
+    fn begun(journal: &Journal) -> Held {
+        let claim = Claim { id: "aa".to_owned(), run: "r".to_owned(), deadline: u64::MAX >> 1 };
+        let mut held = journal.begin(Entry::new(claim, "e", "d", Vec::new(), 5)).unwrap();
+        let made = r#"{"name":"m","id":"i","address":"h","user":"u","host_keys":[],"volumes":[]}"#;
+        let made: Created = serde_json::from_str(made).unwrap();
+        held.change(|entry| {
+            entry.kept = true;
+            entry.stage = Stage::Created;
+            entry.created = vec![made];
+        })
+        .unwrap();
+        let volume = Resource { kind: ResourceKind::Volume, id: "v1".to_owned(), name: "n".to_owned() };
+        held.note(&volume, true).unwrap();
+        held
+    }
+
+    fn again(journal: &Journal) -> Held {
+        journal.take("aa", Duration::ZERO).unwrap().unwrap()
+    }
+
+    #[test]
+    fn with_other_credentials_a_claim_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        drop(begun(&journal));
+        let nothing = places(dir.path(), NOTHING);
+        let error = destroy(again(&journal), &nothing, &|_| {}).unwrap_err();
+        assert!(matches!(error, CreatedError::NoTrace { .. }), "{error}");
+        assert!(error.to_string().contains("n v1") && error.to_string().contains("--give-up aa"), "{error}");
+        let undone = undo(&journal, &nothing, Which::default(), &|_| {});
+        assert_eq!((undone.left.len(), journal.entries().0.len()), (1, 1), "{undone:?}");
+        let given_up = Which { run: Some("r"), give_up: Some("aa"), ..Which::default() };
+        let undone = undo(&journal, &nothing, given_up, &|_| {});
+        assert!(undone.left.is_empty() && undone.lines[0].contains("given up"), "{undone:?}");
+        assert!(journal.entries().0.is_empty());
+    }
+
+    #[test]
+    fn whoever_created_machines_has_the_credentials_and_so_has_who_finds_some() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        let left = destroy(begun(&journal), &places(dir.path(), NOTHING), &|_| {}).unwrap();
+        assert!(left.is_empty() && journal.entries().0.is_empty());
+        drop(begun(&journal));
+        let left = destroy(again(&journal), &places(dir.path(), FOUND), &|_| {}).unwrap();
+        assert!(left.is_empty() && journal.entries().0.is_empty());
+    }
+
+    #[test]
+    fn after_a_destroy_that_was_cut_short_the_machines_do_not_count_as_existing() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        drop(begun(&journal));
+        let gone = r#"{"event":"resource","exists":false,"kind":"volume","id":"v2","name":"o"}"#;
+        let error = destroy(again(&journal), &places(dir.path(), gone), &|_| {}).unwrap_err();
+        assert!(error.to_string().contains("without a result"), "{error}");
+        let entry = journal.entries().0.remove(0);
+        assert!(entry.created.is_empty() && entry.stage == Stage::Begun && entry.ending, "{entry:?}");
+        // It found something, so what can't be found now went with it.
+        let undone = undo(&journal, &places(dir.path(), NOTHING), Which::default(), &|_| {});
+        assert!(undone.left.is_empty() && undone.lines.len() == 1, "{undone:?}");
+        assert!(journal.entries().0.is_empty());
+    }
+
+    #[test]
+    fn a_damaged_file_keeps_undo_from_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        drop(begun(&journal));
+        std::fs::write(dir.path().join("created/bb.json"), "{").unwrap();
+        let all = Which { also_kept: true, ..Which::default() };
+        let undone = undo(&journal, &places(dir.path(), FOUND), all, &|_| {});
+        assert_eq!((undone.lines.len(), undone.left.len()), (1, 1), "{undone:?}");
+        assert!(undone.left[0].contains("is damaged"), "{undone:?}");
+    }
 }
