@@ -74,7 +74,7 @@ fn journal(home: &Path) -> usize {
 #[test]
 fn a_check_that_is_interrupted_or_killed_loses_no_machine() {
     // The driver takes its time once the machines of the first claim exist.
-    let slow = ("elif task == \"status\":\n", "elif task == \"status\":\n    import time; time.sleep(60)\n");
+    let slow = ("elif task == \"status\":\n", "elif task == \"status\":\n    import time; time.sleep(4)\n");
     for (signal, code) in [("TERM", Some(143)), ("KILL", None)] {
         let home = home(&[slow]);
         let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("diskproof"))
