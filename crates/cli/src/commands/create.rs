@@ -1,7 +1,7 @@
 //! `diskproof create`, `converge`, `verify`, `destroy`, `login`, `test` and `list --live`: machines that stay between commands. Their state is
 //! the journal.
 
-use super::created::{self, Machines, entries, existing, failure, gone, made, remains};
+use super::created::{self, Machines, day, entries, existing, failure, gone, made, remains};
 use super::driver::places;
 use super::experiment;
 use super::session::{Session, answer, converge as provision};
@@ -245,10 +245,4 @@ fn document(one: &Live) -> serde_json::Value {
         "deadline": one.deadline,
         "in_use": one.in_use,
     })
-}
-
-/// A moment in UTC.
-pub(crate) fn day(unix: u64) -> String {
-    let at = i64::try_from(unix).ok().and_then(|unix| jiff::Timestamp::from_second(unix).ok());
-    at.map_or_else(|| unix.to_string(), |at| at.strftime("%Y-%m-%d %H:%M").to_string())
 }

@@ -2,7 +2,6 @@
 
 mod budget;
 
-use super::create::day;
 use super::driver::places;
 use super::experiment;
 use crate::args::Destroy;
@@ -420,6 +419,12 @@ pub(crate) fn gone(all: impl Iterator<Item = Held>, places: &Places) -> Result<(
 /// Seconds since 1970 (UTC).
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// A moment in UTC.
+pub(crate) fn day(unix: u64) -> String {
+    let at = i64::try_from(unix).ok().and_then(|unix| jiff::Timestamp::from_second(unix).ok());
+    at.map_or_else(|| unix.to_string(), |at| at.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
 impl From<CreatedError> for Failure {

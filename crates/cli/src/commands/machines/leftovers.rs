@@ -1,8 +1,7 @@
 //! `diskproof machines leftovers`: what runs left at providers.
 
 use crate::args::JsonOnly;
-use crate::commands::create::day;
-use crate::commands::created::{files, now};
+use crate::commands::created::{day, files, now};
 use crate::commands::driver::places;
 use crate::exit::{Exit, Failure};
 use crate::output;
