@@ -471,7 +471,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l all -d 'Al
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -l json -d 'Print one JSON document, format diskproof.judge/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand judge" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l give-up -d 'A disk that never comes back, by name or serial number: what diskproof wrote on it stays there. A disk that is present is undone' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l give-up -d 'A disk that never comes back, by name or serial number: what diskproof wrote on it stays there. A disk that is present is undone. Or a claim of created machines, by its id: it ends, also if its driver can\'t destroy what it has' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand undo" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

@@ -37,6 +37,7 @@ fn diskproof(home: &Path, args: &[&str]) -> (i32, String, String) {
         .env("HOME", home)
         .env("PATH", format!("{}:/usr/bin:/bin", home.to_string_lossy()))
         .env("FOLDER_SECRET", "hunter2hunter2")
+        .env("DISKPROOF_STATE", home.join("state"))
         .current_dir(home)
         .output()
         .unwrap();
@@ -57,11 +58,53 @@ fn the_example_keeps_all_rules_and_leaves_nothing() {
     assert_eq!(err.lines().filter(|line| line.starts_with("pass ")).count(), err.lines().count(), "{err}");
     assert!(err.lines().count() >= 18, "{err}");
     assert_eq!(std::fs::read_dir(home.path().join("root")).unwrap().count(), 0);
+    assert_eq!(journal(home.path()), 0);
     let by_path = ["driver", "check", "./diskproof-driver-folder", "--settings", "settings.yaml", "--json"];
     let (code, out, err) = diskproof(home.path(), &by_path);
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(document["rules"].as_array().unwrap().iter().all(|rule| rule["kept"] == true), "{document}");
+}
+
+/// How many files the journal of created machines has.
+fn journal(home: &Path) -> usize {
+    std::fs::read_dir(home.join("state/created")).map_or(0, Iterator::count)
+}
+
+#[test]
+fn a_check_that_is_interrupted_or_killed_loses_no_machine() {
+    // The driver takes its time once the machines of the first claim exist.
+    let slow = ("elif task == \"status\":\n", "elif task == \"status\":\n    import time; time.sleep(4)\n");
+    for (signal, code) in [("TERM", Some(143)), ("KILL", None)] {
+        let home = home(&[slow]);
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("diskproof"))
+            .args(["driver", "check", "folder", "--settings", "settings.yaml"])
+            .env_clear()
+            .env("HOME", home.path())
+            .env("DISKPROOF_STATE", home.path().join("state"))
+            .env("PATH", format!("{}:/usr/bin:/bin", home.path().to_string_lossy()))
+            .current_dir(home.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = std::io::BufReader::new(child.stderr.take().unwrap());
+        let told = std::io::BufRead::lines(said).map_while(Result::ok);
+        assert!(told.take_while(|line| !line.contains("an event tells of each machine")).count() > 0);
+        assert!(std::fs::read_dir(home.path().join("root")).unwrap().count() > 0);
+        let pid = child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), code);
+        if code.is_none() {
+            assert!(journal(home.path()) > 0);
+            let (code, out, err) = diskproof(home.path(), &["undo", "driver-check"]);
+            assert!(code == 0 && out.contains("destroyed m1, m2"), "{code} {out}{err}");
+        }
+        assert_eq!(
+            (std::fs::read_dir(home.path().join("root")).unwrap().count(), journal(home.path())),
+            (0, 0)
+        );
+    }
 }
 
 #[test]
@@ -71,6 +114,14 @@ fn each_mistake_breaks_its_rule() {
         (("note[\"claim\"][\"id\"] == claim[\"id\"]", "True"), "`destroy` touches no other claim"),
         // It makes new ones each time.
         (("f\"{claim['id']}/{name}\".encode()", "os.urandom(8)"), "makes nothing more"),
+        // It returns another machine than the one that it has.
+        (
+            (
+                "return {\"name\": machine[\"name\"], \"id\": id,",
+                "return {\"name\": machine[\"name\"], \"id\": os.urandom(4).hex(),",
+            ),
+            "returns the same machines",
+        ),
         // It says nothing of what it makes.
         (("    say(\"resource\", exists=True, **resource)\n", ""), "an event tells of each machine"),
         // It takes any key.

@@ -5,12 +5,16 @@ mod rules;
 use crate::call::{CallError, Heard, How, call, converse};
 use crate::program::Program;
 use crate::protocol::{Answer, Capabilities, Claim, Event, Listed, MachineRequest, Resource, Settings, Task};
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The public key that test machines get. Its private half was thrown away.
 const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ4Wn8hHnVdzPTIyVqPc3nYJpGnFX1YX1VXzXwYHqkQe diskproof-driver-check";
+
+/// The run of a check's claims.
+pub const RUN: &str = "driver-check";
 
 /// How a rule was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,11 +49,31 @@ pub struct Subject<'a> {
     pub limit: Duration,
     /// When the claims end, in seconds since 1970 (UTC).
     pub deadline: u64,
+    /// Ends the check when it is set. What was created is destroyed nevertheless.
+    pub cancel: &'a AtomicBool,
+    /// The locked file of each claim, which the driver holds while it works on it; as of [`How::request_file`].
+    pub locks: [Option<&'a File>; 3],
+}
+
+/// What a check tells.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// A rule was checked.
+    Rule(&'a Rule),
+    /// The driver says that a claim has something, or has it no more.
+    Resource {
+        /// The claim's id.
+        claim: &'a str,
+        /// What it is.
+        resource: &'a Resource,
+        /// Whether it exists.
+        exists: bool,
+    },
 }
 
 /// Checks all rules in turn; `tell` gets each when it was checked. Afterwards it destroys whatever the check's claims have. Returns what could
 /// not be destroyed.
-pub fn check(subject: &Subject<'_>, tell: &mut dyn FnMut(&Rule)) -> Vec<String> {
+pub fn check(subject: &Subject<'_>, tell: &mut dyn FnMut(News<'_>)) -> Vec<String> {
     let mut trial = Trial {
         subject,
         tell,
@@ -57,8 +81,10 @@ pub fn check(subject: &Subject<'_>, tell: &mut dyn FnMut(&Rule)) -> Vec<String> 
         spilled: Vec::new(),
         settings: subject.machine.settings.clone(),
         has_created: false,
+        is_over: false,
     };
     rules::all(&mut trial);
+    trial.is_over = true;
     let mut left = Vec::new();
     let claims: &[String] = if trial.has_created { &subject.claims } else { &[] };
     for id in claims {
@@ -76,10 +102,19 @@ pub fn check(subject: &Subject<'_>, tell: &mut dyn FnMut(&Rule)) -> Vec<String> 
     left
 }
 
+fn claim_of(task: &Task) -> Option<String> {
+    match task {
+        Task::Create { claim, .. } | Task::Status { claim, .. } | Task::Destroy { claim, .. } => {
+            Some(claim.id.clone())
+        }
+        Task::Capabilities | Task::Validate { .. } | Task::List { .. } => None,
+    }
+}
+
 /// A check that is going on.
 struct Trial<'a> {
     subject: &'a Subject<'a>,
-    tell: &'a mut dyn FnMut(&Rule),
+    tell: &'a mut dyn FnMut(News<'_>),
     /// The names of the driver's secrets.
     secrets: Vec<String>,
     /// The names of secrets whose value was in the output.
@@ -87,6 +122,8 @@ struct Trial<'a> {
     settings: Settings,
     /// Whether the driver was asked to create something.
     has_created: bool,
+    /// Whether the rules are done, so that only what is left is destroyed.
+    is_over: bool,
 }
 
 /// What was said of resources during a call, in order.
@@ -97,56 +134,77 @@ type Ask<'a> = dyn FnMut(&Program, &How<'_>, &mut dyn FnMut(Heard<'_>)) -> Resul
 
 impl Trial<'_> {
     fn rule(&mut self, text: &'static str, kept: Result<(), String>) {
+        if self.is_cancelled() {
+            return self.unchecked(text, "the check was interrupted");
+        }
         let kept = kept.map_or_else(Kept::No, |()| Kept::Yes);
-        (self.tell)(&Rule { text, kept });
+        (self.tell)(News::Rule(&Rule { text, kept }));
+    }
+
+    fn is_cancelled(&self) -> bool {
+        !self.is_over && self.subject.cancel.load(Ordering::Relaxed)
     }
 
     fn unchecked(&mut self, text: &'static str, why: &str) {
-        (self.tell)(&Rule { text, kept: Kept::Unchecked(why.to_owned()) });
+        (self.tell)(News::Rule(&Rule { text, kept: Kept::Unchecked(why.to_owned()) }));
     }
 
     fn claim(&self, id: &str) -> Claim {
-        Claim { id: id.to_owned(), run: "driver-check".to_owned(), deadline: self.subject.deadline }
+        Claim { id: id.to_owned(), run: RUN.to_owned(), deadline: self.subject.deadline }
     }
 
     /// Asks the driver, and gathers what it tells of resources.
     fn ask(&mut self, task: Task) -> Result<(Answer, Told), CallError> {
         let mut told = Vec::new();
+        let claim = claim_of(&task);
+        let ask = &mut |program: &Program, how: &How<'_>, heard: &mut dyn FnMut(Heard<'_>)| {
+            call(program, task.clone(), how, heard)
+        };
         self.has_created |= matches!(task, Task::Create { .. });
-        let answer =
-            self.hear(&mut |program, how, heard| call(program, task.clone(), how, heard), None, &mut told)?;
+        let answer = self.hear(ask, claim.as_deref(), None, &mut told)?;
         Ok((answer, told))
     }
 
     /// Sends any bytes.
     fn send(&mut self, request: &[u8]) -> Result<Answer, CallError> {
-        self.hear(&mut |program, how, heard| converse(program, request, how, heard), None, &mut Vec::new())
+        let ask = &mut |program: &Program, how: &How<'_>, heard: &mut dyn FnMut(Heard<'_>)| {
+            converse(program, request, how, heard)
+        };
+        self.hear(ask, None, None, &mut Vec::new())
     }
 
     /// Kills the driver with its children at its `nth` event, counted from 1. Returns whether it was still at work.
     fn kill_at(&mut self, nth: usize, task: Task) -> bool {
-        let answer = self.hear(
-            &mut |program, how, heard| call(program, task.clone(), how, heard),
-            Some(nth),
-            &mut Vec::new(),
-        );
+        let claim = claim_of(&task);
+        let ask = &mut |program: &Program, how: &How<'_>, heard: &mut dyn FnMut(Heard<'_>)| {
+            call(program, task.clone(), how, heard)
+        };
+        let answer = self.hear(ask, claim.as_deref(), Some(nth), &mut Vec::new());
         matches!(answer, Err(CallError::Cancelled { .. }))
     }
 
     fn hear(
         &mut self,
         ask: &mut Ask<'_>,
+        claim: Option<&str>,
         kill_at: Option<usize>,
         told: &mut Told,
     ) -> Result<Answer, CallError> {
-        let cancel = AtomicBool::new(false);
+        if self.is_cancelled() {
+            return Err(CallError::Cancelled { driver: self.subject.program.name.clone() });
+        }
+        let own = AtomicBool::new(false);
+        // A driver that is killed on purpose ends at once anyway; one that destroys what is left is not interrupted.
+        let cancel = if kill_at.is_some() || self.is_over { &own } else { self.subject.cancel };
+        let lock = self.subject.claims.iter().zip(self.subject.locks);
+        let lock = lock.into_iter().find(|(id, _)| Some(id.as_str()) == claim).and_then(|(_, lock)| lock);
         let grace = if kill_at.is_some() { Duration::ZERO } else { Duration::from_secs(20) };
         let how = How {
             secrets: &self.secrets,
             limit: self.subject.limit,
-            cancel: Some(&cancel),
+            cancel: Some(cancel),
             grace,
-            request_file: None,
+            request_file: lock,
         };
         let mut count = 0;
         let mut output = String::new();
@@ -154,15 +212,22 @@ impl Trial<'_> {
             Heard::Event(event) => {
                 count += 1;
                 if kill_at == Some(count) {
-                    cancel.store(true, Ordering::Relaxed);
+                    own.store(true, Ordering::Relaxed);
                 }
                 output.push_str(&serde_json::to_string(event).unwrap_or_default());
                 if let Event::Resource { resource, exists } = event {
                     told.push((resource.clone(), *exists));
+                    // What is noted durably takes time, in which a driver that is to be killed would end by itself.
+                    if let Some(claim) = claim.filter(|_| kill_at.is_none()) {
+                        (self.tell)(News::Resource { claim, resource, exists: *exists });
+                    }
                 }
             }
             Heard::Line(line) => output.push_str(line),
         });
+        for (resource, exists) in told.iter().filter(|_| kill_at.is_some()) {
+            (self.tell)(News::Resource { claim: claim.unwrap_or_default(), resource, exists: *exists });
+        }
         output.push_str(&match &answer {
             Ok(answer) => serde_json::to_string(answer).unwrap_or_default(),
             Err(error) => error.to_string(),

@@ -52,6 +52,9 @@ pub struct Entry {
     /// How far they are, for the verbs: `converge` and `verify` note what they did.
     #[serde(default)]
     pub stage: Stage,
+    /// Whether a `destroy` with the right credentials has begun and its driver has not answered: what can't be found any more may be gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ending: bool,
 }
 
 /// How far created machines are.
@@ -97,7 +100,11 @@ pub enum JournalError {
     #[error("the journal of created machines can't be trusted")]
     Trust(#[from] TrustError),
     /// It can't be parsed.
-    #[error("{} is damaged; `diskproof machines leftovers` finds by their tags what it names", .path.shown())]
+    #[error(
+        "{} is damaged: `diskproof machines leftovers` finds by its tags what the claim has, if drivers.yaml names the driver; remove that, \
+         and then the file",
+        .path.shown()
+    )]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -137,6 +144,7 @@ pub struct Held {
     dir: TrustedDir,
     lock: File,
     entry: Entry,
+    is_begun_here: bool,
 }
 
 impl Journal {
@@ -155,31 +163,37 @@ impl Journal {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(io)?;
         let dir = TrustedDir::open(&self.folder)?;
         let lock = dir.lock(&lock_name(&entry.claim.id))?;
-        let held = Held { folder: self.folder.clone(), dir, lock, entry };
+        let held = Held { folder: self.folder.clone(), dir, lock, entry, is_begun_here: true };
         held.write()?;
         Ok(held)
     }
 
-    /// All claims, the oldest first.
-    ///
-    /// # Errors
-    /// A file can't be read, or a newer program wrote it.
-    pub fn entries(&self) -> Result<Vec<Entry>, JournalError> {
+    /// All claims that can be read, the oldest first, and for each file that can't be read why: a damaged one must not hide the others.
+    #[must_use]
+    pub fn entries(&self) -> (Vec<Entry>, Vec<JournalError>) {
         let io = |source| JournalError::Io { path: self.folder.clone(), source };
         let files = match std::fs::read_dir(&self.folder) {
             Ok(files) => files,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(io(source)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return (Vec::new(), Vec::new()),
+            Err(source) => return (Vec::new(), vec![io(source)]),
         };
-        let mut all = Vec::new();
+        let (mut all, mut unreadable) = (Vec::new(), Vec::new());
         for file in files {
-            let name = file.map_err(io)?.file_name();
-            if let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json")) {
-                all.extend(self.read(id)?);
+            let name = match file {
+                Ok(file) => file.file_name(),
+                Err(source) => {
+                    unreadable.push(io(source));
+                    continue;
+                }
+            };
+            let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".json")) else { continue };
+            match self.read(id) {
+                Ok(entry) => all.extend(entry),
+                Err(error) => unreadable.push(error),
             }
         }
         all.sort_by(|a, b| (a.begun, &a.claim.id).cmp(&(b.begun, &b.claim.id)));
-        Ok(all)
+        (all, unreadable)
     }
 
     fn read(&self, id: &str) -> Result<Option<Entry>, JournalError> {
@@ -229,7 +243,8 @@ impl Journal {
         // Who had the lock may have changed or removed it.
         let Some(mut entry) = self.read(id)? else { return Ok(None) };
         entry.process = std::process::id();
-        let held = Held { folder: self.folder.clone(), dir: TrustedDir::open(&self.folder)?, lock, entry };
+        let dir = TrustedDir::open(&self.folder)?;
+        let held = Held { folder: self.folder.clone(), dir, lock, entry, is_begun_here: false };
         held.write()?;
         Ok(Some(held))
     }
@@ -272,6 +287,12 @@ impl Held {
         &self.lock
     }
 
+    /// Whether this process began the claim, so that it has the credentials of whoever created its machines.
+    #[must_use]
+    pub fn is_begun_here(&self) -> bool {
+        self.is_begun_here
+    }
+
     /// Notes that a resource exists, or is gone.
     ///
     /// # Errors
@@ -312,6 +333,14 @@ impl Held {
             self.write()?;
         }
         Ok(left)
+    }
+
+    /// Ends the claim, whatever exists of it.
+    ///
+    /// # Errors
+    /// A file can't be removed.
+    pub fn give_up(self) -> Result<(), JournalError> {
+        self.end()
     }
 
     /// Removes the claim with its keys. The entry goes first: without it, the other files mean nothing.
@@ -375,6 +404,7 @@ impl Entry {
             kept: false,
             process: std::process::id(),
             stage: Stage::Begun,
+            ending: false,
         }
     }
 }
@@ -427,7 +457,7 @@ mod tests {
     fn a_claim_lives_until_nothing_is_left() {
         let dir = tempfile::tempdir().unwrap();
         let journal = Journal::of(dir.path());
-        assert!(journal.entries().unwrap().is_empty());
+        assert!(journal.entries().0.is_empty());
         let mut held = journal.begin(entry("aa")).unwrap();
         assert_eq!(serde_json::Value::Object(held.entry().settings.clone()), json!({ "region": "x" }));
         held.note(&volume("v1"), true).unwrap();
@@ -442,7 +472,7 @@ mod tests {
         let left = Left { resource: volume("v3"), why: "in use".to_owned() };
         let left = held.destroyed(Answer::Destroyed { removed: vec![], left: vec![left] }).unwrap();
         assert_eq!(left.len(), 1);
-        assert_eq!(journal.entries().unwrap()[0].resources, [volume("v3")]);
+        assert_eq!(journal.entries().0[0].resources, [volume("v3")]);
         let held = journal.take("aa", Duration::ZERO).unwrap().unwrap();
         held.destroyed(Answer::Destroyed { removed: vec![], left: vec![] }).unwrap();
         assert!(journal.take("aa", Duration::ZERO).unwrap().is_none());
@@ -457,8 +487,20 @@ mod tests {
         let path = dir.path().join("created/bb.json");
         let old = r#"{"format":{"major":1,"minor":0},"claim":{"id":"bb","run":"r","deadline":9},"experiment":"e","driver":"d","settings":{},"machines":[],"targets":[],"begun":5}"#;
         std::fs::write(&path, old).unwrap();
-        assert_eq!(journal.entries().unwrap()[0].begun, 5);
+        assert_eq!(journal.entries().0[0].begun, 5);
         std::fs::write(&path, old.replace(r#""major":1"#, r#""major":9"#)).unwrap();
-        assert!(matches!(journal.entries(), Err(JournalError::Version { .. })));
+        assert!(matches!(journal.entries().1.as_slice(), [JournalError::Version { .. }]));
+    }
+
+    #[test]
+    fn a_damaged_file_hides_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        drop(journal.begin(entry("aa")).unwrap());
+        drop(journal.begin(entry("bb")).unwrap());
+        std::fs::write(dir.path().join("created/aa.json"), "{").unwrap();
+        let (entries, unreadable) = journal.entries();
+        assert_eq!(entries.iter().map(|entry| entry.claim.id.as_str()).collect::<Vec<_>>(), ["bb"]);
+        assert!(matches!(unreadable.as_slice(), [JournalError::Damaged { .. }]), "{unreadable:?}");
     }
 }

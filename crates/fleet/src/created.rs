@@ -15,5 +15,5 @@ pub use error::CreatedError;
 pub use make::{Making, create};
 pub use offer::{Bill, bill, put_prices};
 pub use request::{Asked, Files, Group, Wrong, ask, is_created};
-pub use status::{Leftover, Live, leftovers, live};
-pub use undo::{Undone, destroy, undo};
+pub use status::{Leftover, Live, are_there, leftovers, live};
+pub use undo::{Undone, Which, destroy, undo};

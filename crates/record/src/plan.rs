@@ -3,14 +3,14 @@
 use crate::id::CellId;
 use crate::provision::ProvisionStep;
 use crate::stack::Stack;
-use crate::target::Target;
+use crate::target::{Target, TargetKind};
 use crate::version::FormatVersion;
 use crate::volume::Volume;
 pub use crate::want::{Bound, Want};
 use crate::workload::Workload;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a run will do. `spec` makes it, `run` follows it, `store` keeps it, `verdict` judges against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -131,6 +131,26 @@ impl Plan {
         total.filter(|total| *total > 0.0 && total.is_finite())
     }
 
+    /// Returns the price of all volumes and machines per hour. A volume that is created on several machines costs so often.
+    #[must_use]
+    pub fn total_price_per_hour(&self) -> f64 {
+        let volumes = self.prices.per_hour.iter().map(|(name, price)| price * self.times_created(name));
+        volumes.chain(self.prices.machines.values().copied()).sum()
+    }
+
+    /// On how many machines a driver creates a volume; 1 for one that no driver creates.
+    fn times_created(&self, name: &str) -> f64 {
+        let used: BTreeSet<&str> = self.cells.iter().flat_map(Cell::machines).collect();
+        let has = |target: &&Target| match &target.kind {
+            TargetKind::Created { volumes, .. } => {
+                volumes.iter().any(|volume| volume.single().iter().any(|(single, _)| single == name))
+            }
+            _ => false,
+        };
+        let times = self.targets.iter().filter(|target| used.contains(target.name.as_str())).filter(has);
+        times.fold(0.0, |sum: f64, _| sum + 1.0).max(1.0)
+    }
+
     /// Returns the price per hour of the machine that a cell's stack is built on, or of all machines that load it together; `None` if
     /// none of them has a price.
     fn machines_price(&self, cell: &Cell) -> Option<f64> {
@@ -162,12 +182,6 @@ impl Prices {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.per_hour.is_empty() && self.machines.is_empty()
-    }
-
-    /// Returns the price of all volumes and machines per hour.
-    #[must_use]
-    pub fn total_per_hour(&self) -> f64 {
-        self.per_hour.values().chain(self.machines.values()).sum()
     }
 }
 

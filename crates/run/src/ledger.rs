@@ -55,7 +55,8 @@ impl Earlier {
     }
 
     /// How long the trials took, in seconds. Those of machines that share nothing ran at the same time.
-    pub(crate) fn seconds(&self, plan: &Plan) -> f64 {
+    #[must_use]
+    pub fn seconds(&self, plan: &Plan) -> f64 {
         let targets: BTreeMap<_, &str> =
             plan.cells.iter().map(|cell| (&cell.id, cell.target.as_str())).collect();
         let all = self.trials.iter().chain(self.cut_off.iter().map(|(id, seen)| (id, seen)));

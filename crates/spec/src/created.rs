@@ -14,6 +14,7 @@ use record::quantity::Bytes;
 use record::target::{CreatedVolume, Target, TargetKind};
 use record::volume::{Volume, VolumeKind};
 use serde_json::Map;
+use std::collections::BTreeMap;
 
 /// The longest name of a volume or driver; a volume's index comes on top.
 const LONGEST: usize = 32;
@@ -89,7 +90,25 @@ fn setting(
 
 fn volumes(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<CreatedVolume>> {
     let entries = named(node, "a map: NAME: { size: 20g, count: 6, ... }", problems)?;
-    entries.iter().map(|(key, node)| volume(key, node, scope, problems)).collect()
+    let volumes: Vec<CreatedVolume> =
+        entries.iter().map(|(key, node)| volume(key, node, scope, problems)).collect::<Option<_>>()?;
+    let mut known: BTreeMap<String, &str> = BTreeMap::new();
+    for ((key, _), created) in entries.iter().zip(&volumes) {
+        for (_, drivers) in created.single() {
+            if let Some(other) = known.insert(drivers.clone(), &created.name) {
+                problems
+                    .add(
+                        key.span,
+                        format!(
+                            "the driver would get the name `{drivers}` twice: a volume of `{other}` has it"
+                        ),
+                    )
+                    .help("give one of them another name");
+                return None;
+            }
+        }
+    }
+    Some(volumes)
 }
 
 fn volume(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<CreatedVolume> {
@@ -254,6 +273,10 @@ mod tests {
             ("x: { driver: 'A b' }", "not the name of a driver"),
             ("x: { driver: d, volumes: { V_1: { size: 1g } } }", "not the name of a volume"),
             ("x: { driver: d, volumes: { v: { size: 1g, count: 0 } } }", "count"),
+            (
+                "x: { driver: d, volumes: { gp: { size: 1g, count: 2 }, gp-0: { size: 1g } } }",
+                "the name `gp-0` twice",
+            ),
             ("x: { driver: }", "driver"),
             ("x: { driver: d }", "`volumes`"),
         ] {

@@ -232,7 +232,7 @@ impl Course {
             seconds_per_trial,
             provide_seconds: provided.seconds + once_seconds,
             provide_bytes: provided.bytes.saturating_add(whole(once_bytes)),
-            price: (!plan.prices.is_empty()).then(|| plan.prices.total_per_hour()),
+            price: (!plan.prices.is_empty()).then(|| plan.total_price_per_hour()),
         }
     }
 

@@ -23,7 +23,8 @@ pub(crate) struct Undo {
     /// Also the machines that `diskproof create` made and that were to stay
     #[arg(long, conflicts_with = "run")]
     pub(crate) all: bool,
-    /// A disk that never comes back, by name or serial number: what diskproof wrote on it stays there. A disk that is present is undone
-    #[arg(long, value_name = "DISK", requires = "run")]
+    /// A disk that never comes back, by name or serial number: what diskproof wrote on it stays there. A disk that is present is undone.
+    /// Or a claim of created machines, by its id: it ends, also if its driver can't destroy what it has
+    #[arg(long, value_name = "DISK|CLAIM", requires = "run")]
     pub(crate) give_up: Option<String>,
 }

@@ -10,7 +10,7 @@ Examples:
   diskproof create my.yaml           the machines and volumes of all targets with `driver:`
   diskproof converge my.yaml         the same, and the experiment's provisioning steps
   diskproof verify my.yaml           the same, and a run; the machines stay
-  diskproof login my.yaml big
+  diskproof login my.yaml --target big
   diskproof list --live
   diskproof destroy my.yaml
   diskproof test my.yaml --destroy passing

@@ -1,7 +1,7 @@
 //! `diskproof create`, `converge`, `verify`, `destroy`, `login`, `test` and `list --live`: machines that stay between commands. Their state is
 //! the journal.
 
-use super::created::{self, Machines, existing, gone, made};
+use super::created::{self, Machines, day, entries, existing, failure, gone, made, remains};
 use super::driver::places;
 use super::experiment;
 use super::session::{Session, answer, converge as provision};
@@ -36,14 +36,14 @@ impl Set {
         };
         let journal = Journal::of(&settings.state.value);
         machines.claims =
-            claims(&journal, &plan.experiment)?.into_iter().map(|entry| entry.claim.id).collect();
+            claims(&journal, &plan.experiment).into_iter().map(|entry| entry.claim.id).collect();
         Ok(Self { plan, machines, journal })
     }
 
     /// The set's machines; those that are missing are created, all of them.
     fn held(&self, settings: &Settings, wish: &Wish) -> Result<Vec<Held>, Failure> {
         let places = places(settings)?;
-        let held = existing(&self.machines.claims, &self.journal, &places)?;
+        let held = existing(&self.machines, &self.plan, &self.journal, &places)?;
         if !held.is_empty() {
             return Ok(held);
         }
@@ -54,9 +54,17 @@ impl Set {
 }
 
 /// The kept claims of an experiment.
-fn claims(journal: &Journal, experiment: &str) -> Result<Vec<Entry>, Failure> {
-    let all = journal.entries()?.into_iter();
-    Ok(all.filter(|entry| entry.kept && entry.experiment == experiment).collect())
+fn claims(journal: &Journal, experiment: &str) -> Vec<Entry> {
+    let all = entries(journal).into_iter();
+    all.filter(|entry| entry.kept && entry.experiment == experiment).collect()
+}
+
+/// After a failure, tells that the machines stay.
+fn staying<T>(held: &[Held], done: Result<T, Failure>) -> Result<T, Failure> {
+    if done.is_err() {
+        held.iter().for_each(|held| output::aside(&remains(held.entry())));
+    }
+    done
 }
 
 fn listen() -> Result<Wish, Failure> {
@@ -68,7 +76,8 @@ pub(crate) fn create(args: &OfExperiment, settings: &Settings) -> Result<Exit, F
     let set = Set::of(&args.experiment, settings)?;
     let wish = listen()?;
     let held = set.held(settings, &wish)?;
-    enter(&set.plan, &held, &set.journal, &settings.fleet(), &wish.cancel)?;
+    let entered = enter(&set.plan, &held, &set.journal, &settings.fleet(), &wish.cancel);
+    staying(&held, entered.map_err(|error| failure(error, &wish)))?;
     for one in &held {
         let entry = one.entry();
         for (target, machine) in entry.targets.iter().zip(&entry.created) {
@@ -89,8 +98,9 @@ pub(crate) fn converge(args: &OfExperiment, settings: &Settings) -> Result<Exit,
     let set = Set::of(&args.experiment, settings)?;
     let wish = listen()?;
     let mut held = set.held(settings, &wish)?;
-    let entered = enter(&set.plan, &held, &set.journal, &settings.fleet(), &wish.cancel)?;
-    provision(&entered, settings, &wish)?;
+    let entered = enter(&set.plan, &held, &set.journal, &settings.fleet(), &wish.cancel);
+    let done = entered.map_err(|error| failure(error, &wish));
+    staying(&held, done.and_then(|entered| provision(&entered, settings, &wish)))?;
     for one in &mut held {
         one.change(|entry| entry.stage = entry.stage.max(Stage::Converged))?;
     }
@@ -126,7 +136,7 @@ pub(crate) fn destroy(args: &OfExperiment, settings: &Settings) -> Result<Exit, 
 fn away(experiment: &str, settings: &Settings) -> Result<usize, Failure> {
     let journal = Journal::of(&settings.state.value);
     let mut held = Vec::new();
-    for entry in claims(&journal, experiment)? {
+    for entry in claims(&journal, experiment) {
         held.extend(journal.take(&entry.claim.id, Duration::from_secs(60))?);
     }
     let count = held.len();
@@ -138,7 +148,7 @@ fn away(experiment: &str, settings: &Settings) -> Result<usize, Failure> {
 pub(crate) fn login(args: &Login, settings: &Settings) -> Result<Exit, Failure> {
     let plan = experiment::load(&args.experiment)?;
     let journal = Journal::of(&settings.state.value);
-    let all = claims(&journal, &plan.experiment)?;
+    let all = claims(&journal, &plan.experiment);
     let made = all
         .iter()
         .flat_map(|entry| entry.targets.iter().zip(&entry.created).map(move |(t, m)| (entry, t, m)));
@@ -178,7 +188,10 @@ pub(crate) fn test(args: &Test, settings: &Settings) -> Result<Exit, Failure> {
 /// Lists created machines, and asks their drivers whether they exist.
 pub(crate) fn live(args: &List, settings: &Settings) -> Result<Exit, Failure> {
     let journal = Journal::of(&settings.state.value);
-    let mut all = fleet::created::live(&journal, &places(settings)?, true)?;
+    let (mut all, unreadable) = fleet::created::live(&journal, &places(settings)?, true);
+    for error in &unreadable {
+        output::aside(&format!("warning: {}", record::printable::chain(error)));
+    }
     if let Some(experiment) = &args.experiment {
         all.retain(|one| one.experiment == *experiment);
     }
@@ -232,10 +245,4 @@ fn document(one: &Live) -> serde_json::Value {
         "deadline": one.deadline,
         "in_use": one.in_use,
     })
-}
-
-/// A moment in UTC.
-pub(crate) fn day(unix: u64) -> String {
-    let at = i64::try_from(unix).ok().and_then(|unix| jiff::Timestamp::from_second(unix).ok());
-    at.map_or_else(|| unix.to_string(), |at| at.strftime("%Y-%m-%d %H:%M").to_string())
 }

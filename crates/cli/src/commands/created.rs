@@ -1,5 +1,7 @@
 //! Machines that drivers create for a session: asked about before it, created at its beginning, destroyed at its end.
 
+mod budget;
+
 use super::driver::places;
 use super::experiment;
 use crate::args::Destroy;
@@ -12,7 +14,8 @@ use driver::journal::{Entry, Held, Journal, JournalError, Stage};
 use driver::protocol::Settings as DriverSettings;
 use fleet::Options;
 use fleet::created::{
-    Asked, CreatedError, Entered, Files, Group, Making, ask, bill, create, enter, is_created, put_prices,
+    Asked, Bill, CreatedError, Entered, Files, Group, Making, are_there, ask, create, enter, is_created,
+    put_prices,
 };
 use record::id::RunId;
 use record::plan::Plan;
@@ -37,6 +40,8 @@ pub(crate) struct Machines {
     pub(crate) destroy: Destroy,
     /// The claims of machines that exist already; empty: they are created.
     pub(crate) claims: Vec<String>,
+    /// What they cost; `None`: the prices are in several currencies.
+    bill: Option<Bill>,
 }
 
 /// Asks the drivers of a plan about its machines, and puts their prices into the plan. `None`: it has no such machines.
@@ -50,21 +55,63 @@ pub(crate) fn prepare(
     settings: &Settings,
 ) -> Result<Option<Machines>, Failure> {
     let Some(groups) = asked(plan, &file.shown().to_string(), settings)? else { return Ok(None) };
+    let bill = budget::cost(plan, &groups);
+    budget::within(plan, bill.as_ref())?;
     put_prices(plan, &groups);
-    within_budget(plan, &groups)?;
-    Ok(Some(Machines { groups, destroy, claims: Vec::new() }))
+    Ok(Some(Machines { groups, destroy, claims: Vec::new(), bill }))
 }
 
-/// The machines of a run that goes on: those that it left, or else new ones.
+/// The machines of a run that goes on: those that it left, those on which `verify` ran it, or else new ones. Its earlier sessions took
+/// `earlier` seconds.
 ///
 /// # Errors
 /// As of [`prepare`].
-pub(crate) fn again(plan: &Plan, run: &RunId, settings: &Settings) -> Result<Option<Machines>, Failure> {
+pub(crate) fn again(
+    plan: &Plan,
+    run: &RunId,
+    earlier: f64,
+    settings: &Settings,
+) -> Result<Option<Machines>, Failure> {
     let Some(groups) = asked(plan, &format!("run {run}"), settings)? else { return Ok(None) };
-    let entries = Journal::of(&settings.state.value).entries().map_err(Failure::machine)?;
-    let claims = entries.into_iter().filter(|entry| entry.claim.run == run.0 && !entry.created.is_empty());
-    let claims = claims.map(|entry| entry.claim.id).collect();
-    Ok(Some(Machines { groups, destroy: Destroy::Always, claims }))
+    let all = entries(&Journal::of(&settings.state.value));
+    let mut destroy = Destroy::Always;
+    let mut left: Vec<&Entry> = all.iter().filter(|entry| entry.claim.run == run.0).collect();
+    if left.is_empty() {
+        left = all.iter().filter(|entry| entry.kept && entry.experiment == plan.experiment).collect();
+        if fits(&groups, &left) {
+            output::aside("the machines that `diskproof create` made are used, and stay");
+            destroy = Destroy::Never;
+        } else {
+            left.clear();
+        }
+    }
+    let bill = budget::cost_again(plan, &groups, earlier);
+    if left.iter().any(|entry| entry.created.is_empty()) || left.is_empty() {
+        budget::within(plan, bill.as_ref())?;
+    }
+    let claims = left.into_iter().map(|entry| entry.claim.id.clone()).collect();
+    Ok(Some(Machines { groups, destroy, claims, bill }))
+}
+
+/// The claims in the journal. Those that can't be read are reported.
+pub(crate) fn entries(journal: &Journal) -> Vec<Entry> {
+    let (entries, unreadable) = journal.entries();
+    for error in &unreadable {
+        output::aside(&format!("warning: {}", record::printable::chain(error)));
+    }
+    entries
+}
+
+/// Whether claims have just the machines of these groups.
+fn fits(groups: &[Group], entries: &[&Entry]) -> bool {
+    let is_there = |group: &Group| {
+        entries.iter().any(|entry| {
+            entry.driver == group.program.name
+                && entry.targets == group.targets
+                && entry.machines == group.machines
+        })
+    };
+    groups.len() == entries.len() && groups.iter().all(is_there)
 }
 
 /// What the drivers say of a plan; `None`: it has no created machines.
@@ -108,7 +155,7 @@ pub(crate) fn files(settings: &Settings) -> Result<Files, Failure> {
 }
 
 /// What a run creates, and what that costs.
-pub(crate) fn in_words(plan: &Plan, machines: &Machines) -> Vec<String> {
+pub(crate) fn in_words(machines: &Machines) -> Vec<String> {
     let each = machines.groups.iter().map(|group| {
         let volumes: usize = group.machines.iter().map(|machine| machine.volumes.len()).sum();
         let count = if volumes == 1 { "1 volume".to_owned() } else { format!("{volumes} volumes") };
@@ -118,8 +165,7 @@ pub(crate) fn in_words(plan: &Plan, machines: &Machines) -> Vec<String> {
             group.targets.join(", ")
         )
     });
-    let cost = bill(&machines.groups, spec::forecast(plan).seconds + COMING_AND_GOING);
-    let cost = cost.filter(|bill| bill.amount > 0.0).map(|bill| {
+    let cost = machines.bill.as_ref().filter(|bill| bill.amount > 0.0).map(|bill| {
         let rest = if bill.unpriced > 0 {
             format!("; {} machines and volumes have no price", bill.unpriced)
         } else {
@@ -130,31 +176,11 @@ pub(crate) fn in_words(plan: &Plan, machines: &Machines) -> Vec<String> {
             money(bill.amount, bill.currency.as_deref())
         )
     });
-    each.chain(cost).collect()
-}
-
-/// Refuses a run whose machines would cost more than its budget of money, by started billing unit.
-fn within_budget(plan: &Plan, groups: &[Group]) -> Result<(), Failure> {
-    let seconds = spec::forecast(plan).seconds + COMING_AND_GOING;
-    let Some(most) = plan.measure.max_cost else { return Ok(()) };
-    match bill(groups, seconds) {
-        None => Err(Failure::input(
-            "the machines' prices are in several currencies, so no budget of money can hold",
-        )),
-        Some(bill) if bill.unpriced > 0 && plan.prices.machines.is_empty() => Err(Failure::input(format!(
-            "{} of the machines and volumes have no price, so no budget of money can hold; write `price:` in their targets, or leave the budget out",
-            bill.unpriced
-        ))),
-        Some(bill) if bill.amount > most => {
-            let shown = |amount| money(amount, bill.currency.as_deref());
-            Err(Failure::input(format!(
-                "the machines would cost {} by started billing unit, and the budget is {}: fewer rounds, fewer machines, or a larger budget",
-                shown(bill.amount),
-                shown(most)
-            )))
-        }
-        Some(_) => Ok(()),
-    }
+    let several = machines.bill.is_none().then(|| {
+        "the prices of the experiment and of the drivers are in several currencies, so they have no sum"
+            .to_owned()
+    });
+    each.chain(cost).chain(several).collect()
 }
 
 /// The machines of a session while it lasts.
@@ -188,12 +214,13 @@ impl<'a> Site<'a> {
             plan,
             options: options.clone(),
         };
-        site.held = existing(&machines.claims, &journal, &site.places)?;
+        site.held = existing(machines, plan, &journal, &site.places)?;
         if site.held.is_empty() {
             site.held =
                 made(&run.0, plan, &machines.groups, (&journal, &site.places), machines.destroy, wish)?;
         }
-        site.entered = Some(enter(plan, &site.held, &journal, &options, &wish.cancel)?);
+        let entered = enter(plan, &site.held, &journal, &options, &wish.cancel);
+        site.entered = Some(entered.map_err(|error| failure(error, wish))?);
         Ok(site)
     }
 
@@ -207,11 +234,11 @@ impl<'a> Site<'a> {
         self.entered.as_ref().map_or(&self.options, |entered| &entered.options)
     }
 
-    /// Destroys the machines, or leaves them as the user wished.
+    /// Destroys the machines, or leaves them as the user wished. `is_measured`: the session reached its end.
     ///
     /// # Errors
     /// Something could not be destroyed; it stays in the journal.
-    pub(crate) fn close(&mut self, passed: bool) -> Result<(), Failure> {
+    pub(crate) fn close(&mut self, passed: bool, is_measured: bool) -> Result<(), Failure> {
         let stays = match self.destroy {
             Destroy::Always => false,
             Destroy::Passing => !passed,
@@ -221,7 +248,9 @@ impl<'a> Site<'a> {
             for mut held in self.held.drain(..) {
                 held.change(|entry| {
                     entry.kept = true;
-                    entry.stage = Stage::Verified;
+                    if is_measured {
+                        entry.stage = Stage::Verified;
+                    }
                 })?;
                 output::aside(&remains(held.entry()));
             }
@@ -234,15 +263,16 @@ impl<'a> Site<'a> {
 impl Drop for Site<'_> {
     /// After an error on the way in, or a panic.
     fn drop(&mut self) {
-        if self.destroy != Destroy::Never
-            && let Err(failure) = gone(self.held.drain(..), &self.places)
-        {
+        if self.destroy == Destroy::Never {
+            self.held.iter().for_each(|held| output::aside(&remains(held.entry())));
+        } else if let Err(failure) = gone(self.held.drain(..), &self.places) {
             output::aside(&failure.to_string());
         }
     }
 }
 
-fn remains(entry: &Entry) -> String {
+/// Tells that machines stay.
+pub(crate) fn remains(entry: &Entry) -> String {
     format!(
         "the machines of {} stay, and cost: {}; diskproof undo {} destroys them",
         entry.claim.run,
@@ -251,20 +281,75 @@ fn remains(entry: &Entry) -> String {
     )
 }
 
-/// Takes claims whose machines exist; none if a `create` of them was interrupted. What that left is destroyed.
+/// Takes claims whose machines exist; none if a `create` or `destroy` of them was interrupted, if they are past their deadline, or if one
+/// is missing. What is left of those is destroyed.
 ///
 /// # Errors
-/// Another process holds them, or what is left can't be destroyed.
-pub(crate) fn existing(claims: &[String], journal: &Journal, places: &Places) -> Result<Vec<Held>, Failure> {
+/// Another process holds them; they were created with other settings, or end too early for the plan; or what is left can't be destroyed.
+pub(crate) fn existing(
+    machines: &Machines,
+    plan: &Plan,
+    journal: &Journal,
+    places: &Places,
+) -> Result<Vec<Held>, Failure> {
     let mut held = Vec::new();
-    for id in claims {
+    for id in &machines.claims {
         held.extend(journal.take(id, Duration::ZERO)?);
     }
-    if held.iter().any(|held| held.entry().created.is_empty()) {
-        output::aside("an earlier `create` was interrupted; its machines are destroyed first");
+    if let Some(why) = held.iter().find_map(|held| unusable(held.entry(), places)) {
+        output::aside(&format!("{why}; what exists of them is destroyed first"));
         gone(held.drain(..), places)?;
     }
+    usable(&held.iter().map(Held::entry).collect::<Vec<_>>(), &machines.groups, now() + seconds(plan))?;
     Ok(held)
+}
+
+/// Why the machines of a claim can't be used any more.
+fn unusable(entry: &Entry, places: &Places) -> Option<String> {
+    let (names, run) = (entry.targets.join(", "), &entry.claim.run);
+    if entry.created.is_empty() {
+        return Some(format!("creating or destroying {names} of run {run} was interrupted"));
+    }
+    if entry.claim.deadline <= now() {
+        return Some(format!("{names} of run {run} are past their deadline"));
+    }
+    match are_there(entry, places) {
+        Ok(true) => None,
+        Ok(false) => Some(format!("not all of {names} of run {run} exist any more")),
+        Err(why) => {
+            output::aside(&format!("warning: whether {names} exist is not known: {why}"));
+            None
+        }
+    }
+}
+
+/// Refuses existing machines that aren't what the plan asks for, or that end before `until`, in seconds since 1970.
+fn usable(entries: &[&Entry], groups: &[Group], until: u64) -> Result<(), Failure> {
+    let Some(first) = entries.first() else { return Ok(()) };
+    let way_out =
+        format!("`diskproof undo {}` destroys them, and then they are created anew", first.claim.run);
+    if !fits(groups, entries) {
+        return Err(Failure::input(format!(
+            "the machines that exist were created with other settings; {way_out}"
+        )));
+    }
+    if let Some(early) = entries.iter().find(|entry| entry.claim.deadline < until) {
+        return Err(Failure::input(format!(
+            "{} end at {} (UTC), before the trials would; {way_out}",
+            early.targets.join(", "),
+            day(early.claim.deadline)
+        )));
+    }
+    Ok(())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a forecast is a positive number of seconds"
+)]
+fn seconds(plan: &Plan) -> u64 {
+    spec::forecast(plan).seconds as u64
 }
 
 /// Creates the machines of a session or set. What was created before a failure is destroyed.
@@ -281,12 +366,7 @@ pub(crate) fn made(
 ) -> Result<Vec<Held>, Failure> {
     let names: Vec<&str> = groups.iter().flat_map(|group| group.targets.iter().map(String::as_str)).collect();
     output::aside(&format!("creating {}", names.join(", ")));
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a forecast is a positive number of seconds"
-    )]
-    let deadline = now() + LIFE + spec::forecast(plan).seconds as u64;
+    let deadline = now() + LIFE + seconds(plan);
     let making = Making {
         run,
         experiment: &plan.experiment,
@@ -301,7 +381,16 @@ pub(crate) fn made(
     if let Err(failure) = gone(held.into_iter(), places) {
         output::aside(&failure.to_string());
     }
-    Err(Failure::from(error))
+    Err(failure(error, wish))
+}
+
+/// The failure of an error; where the user interrupted, it ends by that signal.
+pub(crate) fn failure(error: CreatedError, wish: &Wish) -> Failure {
+    let signal = wish.signal().and_then(|signal| u8::try_from(signal).ok());
+    match signal.filter(|_| error.is_interrupt()) {
+        Some(signal) => Failure { exit: Exit::Signal(signal), ..Failure::from(error) },
+        None => Failure::from(error),
+    }
 }
 
 /// Destroys claims.
@@ -332,6 +421,12 @@ pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
+/// A moment in UTC.
+pub(crate) fn day(unix: u64) -> String {
+    let at = i64::try_from(unix).ok().and_then(|unix| jiff::Timestamp::from_second(unix).ok());
+    at.map_or_else(|| unix.to_string(), |at| at.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
 impl From<CreatedError> for Failure {
     fn from(error: CreatedError) -> Self {
         Self { exit: Exit::from(error.fault()), error: Box::new(error), placed: false }
@@ -343,3 +438,6 @@ impl From<JournalError> for Failure {
         Self::machine(error)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,7 +48,7 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     let planned = plan.cells.len() * plan.measure.rounds as usize;
     let most = if plan.measure.until.is_some() { "at most " } else { "" };
     output::aside(&format!("run {run}: {} of {most}{planned} trials are there", earlier.len()));
-    let machines = created::again(&plan, &run, settings)?;
+    let machines = created::again(&plan, &run, earlier.seconds(&plan), settings)?;
     answer(Session {
         run,
         plan: &plan,

@@ -64,7 +64,8 @@ pub(crate) fn answer(session: Session<'_>) -> Result<Exit, Failure> {
     let mut site = Site::open((&session.run, session.plan), machines, session.settings, &wish)?;
     let exit = measure_on(&session, &site, &wish).and_then(|ended| conclude(&session, &ended));
     let passed = matches!(exit, Ok(Exit::Fine));
-    match (exit, site.close(passed)) {
+    let is_measured = exit.as_ref().is_ok_and(|exit| !matches!(exit, Exit::Signal(_)));
+    match (exit, site.close(passed, is_measured)) {
         (Ok(exit), Ok(())) => Ok(exit),
         (Err(failure), Err(left)) => {
             output::aside(&left.to_string());

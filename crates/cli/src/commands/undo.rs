@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use crate::settings::keys::Sudo;
+use fleet::created::Which;
 use host::LocalRunner;
 use record::id::RunId;
 use record::plan::Plan;
@@ -22,7 +23,7 @@ pub(crate) fn undo(args: &Undo, settings: &Settings) -> Result<Exit, Failure> {
         return undo_everywhere(run, &plan, give_up, settings);
     }
     let mut done = guests(settings)?;
-    done.add(created(run.as_ref(), args.all, settings)?);
+    done.add(created(run.as_ref(), args.all, give_up, settings)?);
     done.add(undo_on(&fleet::agent_here(&settings.fleet(), &LocalRunner, None)?, run.clone(), give_up)?);
     if !fleet::is_root() {
         if settings.sudo.value == Sudo::Auto && fleet::may_sudo(&LocalRunner) {
@@ -120,16 +121,20 @@ fn undo_everywhere(
         }
     }
     done.add(guests(settings)?);
-    done.add(created(Some(run), false, settings)?);
+    done.add(created(Some(run), false, give_up, settings)?);
     done.told()
 }
 
 /// Destroys machines that drivers created for runs which have no living owner.
-fn created(run: Option<&RunId>, all: bool, settings: &Settings) -> Result<Done, Failure> {
+fn created(
+    run: Option<&RunId>,
+    also_kept: bool,
+    give_up: Option<&str>,
+    settings: &Settings,
+) -> Result<Done, Failure> {
     let journal = driver::journal::Journal::of(&settings.state.value);
-    let run = run.map(|run| run.0.as_str());
-    let undone = fleet::created::undo(&journal, &super::driver::places(settings)?, run, all, &output::aside)
-        .map_err(Failure::machine)?;
+    let which = Which { run: run.map(|run| run.0.as_str()), also_kept, give_up };
+    let undone = fleet::created::undo(&journal, &super::driver::places(settings)?, which, &output::aside);
     undone.left.iter().for_each(|left| output::aside(&format!("not destroyed: {left}")));
     let done = said(&undone.lines)?;
     Ok(Done { clean: undone.left.is_empty(), going_on: undone.going_on, ..done })

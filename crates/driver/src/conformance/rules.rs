@@ -23,8 +23,8 @@ pub(super) fn all(trial: &mut Trial<'_>) {
         return;
     }
     let [first, second, nobody] = trial.subject.claims.clone();
-    let Some(events) = creates(trial, &first) else { return };
-    creates_again(trial, &first);
+    let Some((machines, events)) = creates(trial, &first) else { return };
+    creates_again(trial, &first, &machines);
     neighbours(trial, [&first, &second, &nobody]);
     killed(trial, &second, events);
     let rest = trial.listed(&[&first, &second, &nobody]);
@@ -166,8 +166,8 @@ fn created(answer: Result<(Answer, Told), CallError>) -> Result<(Vec<Created>, T
     }
 }
 
-/// Creates two machines. Returns the number of resources that were told; `None`: it doesn't create.
-fn creates(trial: &mut Trial<'_>, id: &str) -> Option<usize> {
+/// Creates two machines. Returns them and the number of resources that were told; `None`: it doesn't create.
+fn creates(trial: &mut Trial<'_>, id: &str) -> Option<(Vec<Created>, usize)> {
     let task = create(trial, id);
     let made = created(trial.ask(task));
     let volumes = trial.subject.machine.volumes.len();
@@ -211,7 +211,8 @@ fn creates(trial: &mut Trial<'_>, id: &str) -> Option<usize> {
         }
     });
     trial.rule("`list` has them with the claim's id, run and deadline", kept);
-    Some(told.iter().filter(|(_, made)| *made).count())
+    let count = told.iter().filter(|(_, made)| *made).count();
+    Some((machines, count))
 }
 
 fn answered(machines: &[Created], volumes: usize) -> Result<(), String> {
@@ -248,7 +249,7 @@ fn answered(machines: &[Created], volumes: usize) -> Result<(), String> {
 }
 
 /// The same claim and names return the same machines.
-fn creates_again(trial: &mut Trial<'_>, id: &str) {
+fn creates_again(trial: &mut Trial<'_>, id: &str, first: &[Created]) {
     let before = trial.listed(&[id]);
     let task = create(trial, id);
     let again = created(trial.ask(task));
@@ -256,7 +257,11 @@ fn creates_again(trial: &mut Trial<'_>, id: &str) {
     let ids = |listed: &[crate::protocol::Listed]| -> BTreeSet<(ResourceKind, String)> {
         listed.iter().map(|one| (one.resource.kind, one.resource.id.clone())).collect()
     };
-    let kept = again.and_then(|_| {
+    let kept = again.and_then(|(machines, _)| {
+        let (was, now) = (identities(first), identities(&machines));
+        if was != now {
+            return Err(format!("first it returned {}, then {}", was.join(", "), now.join(", ")));
+        }
         let (before, after) = (ids(&before?), ids(&after?));
         match before == after {
             true => Ok(()),
@@ -267,6 +272,17 @@ fn creates_again(trial: &mut Trial<'_>, id: &str) {
         "`create` again with the same claim and names returns the same machines and makes nothing more",
         kept,
     );
+}
+
+/// Names and ids of machines, with those of their volumes.
+fn identities(machines: &[Created]) -> Vec<String> {
+    let one = |machine: &Created| {
+        let mut volumes: Vec<String> =
+            machine.volumes.iter().map(|volume| format!("{} {}", volume.name, volume.id)).collect();
+        volumes.sort();
+        format!("{} {} ({})", machine.name, machine.id, volumes.join(", "))
+    };
+    machines.iter().map(one).collect()
 }
 
 fn destroy(trial: &mut Trial<'_>, id: &str) -> Result<usize, String> {

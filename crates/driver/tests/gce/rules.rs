@@ -3,9 +3,10 @@
 use crate::cases::settings;
 use crate::rig::{Project, as_script};
 use diskproof_driver::Program;
-use diskproof_driver::conformance::{Kept, Rule, Subject, check};
+use diskproof_driver::conformance::{Kept, News, Rule, Subject, check};
 use diskproof_driver::protocol::{MachineRequest, VolumeRequest};
 use serde_json::json;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 #[test]
@@ -27,9 +28,15 @@ fn the_rules_of_the_protocol_are_kept() {
         claims: ["a", "b", "c"].map(|digit| digit.repeat(32)),
         limit: Duration::from_secs(60),
         deadline: 4_000_000_000,
+        cancel: &AtomicBool::new(false),
+        locks: [None; 3],
     };
     let mut rules: Vec<Rule> = Vec::new();
-    let left = check(&subject, &mut |rule| rules.push(rule.clone()));
+    let left = check(&subject, &mut |news| {
+        if let News::Rule(rule) = news {
+            rules.push(rule.clone());
+        }
+    });
     let broken: Vec<_> = rules.iter().filter(|rule| matches!(rule.kept, Kept::No(_))).collect();
     assert!(broken.is_empty() && left.is_empty(), "{broken:#?}\n{left:#?}");
     let kept = rules.iter().filter(|rule| rule.kept == Kept::Yes).count();

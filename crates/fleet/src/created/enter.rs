@@ -143,11 +143,10 @@ fn one(
     for volume in &made.volumes {
         let disk = loop {
             match disk(target, ssh, &own, volume) {
-                Err(CreatedError::NoDisk { .. })
-                    if Instant::now() < until && !cancel.load(Ordering::Relaxed) =>
-                {
-                    std::thread::sleep(PAUSE);
+                Err(CreatedError::NoDisk { .. }) if cancel.load(Ordering::Relaxed) => {
+                    return Err(CreatedError::Cancelled);
                 }
+                Err(CreatedError::NoDisk { .. }) if Instant::now() < until => std::thread::sleep(PAUSE),
                 found => break found?,
             }
         };
@@ -158,7 +157,7 @@ fn one(
 }
 
 fn way_in(target: &str, ssh: &Ssh, made: &Created, cancel: &AtomicBool) -> Result<(), CreatedError> {
-    let until = Instant::now() + WAY_IN;
+    let begun = Instant::now();
     loop {
         let error = match ssh.run(&LocalRunner, "wait until the machine is up", &["true"], None) {
             Ok(_) => return Ok(()),
@@ -169,9 +168,10 @@ fn way_in(target: &str, ssh: &Ssh, made: &Created, cancel: &AtomicBool) -> Resul
         }
         // Another key than the provider told never gets right by waiting.
         let wrong_key = matches!(&error, SshError::Unreachable { said, .. } if said.contains("Host key verification failed"));
-        if wrong_key || Instant::now() >= until {
+        let waited = begun.elapsed();
+        if wrong_key || waited >= WAY_IN {
             let (target, address) = (target.to_owned(), made.address.clone());
-            return Err(CreatedError::NoWayIn { target, address, waited: WAY_IN, source: Box::new(error) });
+            return Err(CreatedError::NoWayIn { target, address, waited, source: Box::new(error) });
         }
         std::thread::sleep(PAUSE);
     }

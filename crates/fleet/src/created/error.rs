@@ -73,12 +73,33 @@ pub enum CreatedError {
         /// The disks that are there.
         seen: String,
     },
+    /// A driver finds nothing of a claim that has something.
+    #[error(
+        "driver {driver} finds no trace of {unseen}: use the credentials and settings that created them; if all of it is gone, \
+         `diskproof undo {run} --give-up {claim}` ends the claim"
+    )]
+    NoTrace {
+        /// The driver.
+        driver: String,
+        /// What the claim has, with names and ids.
+        unseen: String,
+        /// The run.
+        run: String,
+        /// The claim's id.
+        claim: String,
+    },
     /// The user cancelled.
     #[error("interrupted while machines were created")]
     Cancelled,
 }
 
 impl CreatedError {
+    /// Whether the user ended it.
+    #[must_use]
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self, Self::Cancelled | Self::Call(CallError::Cancelled { .. }))
+    }
+
     /// Whose fault it is.
     #[must_use]
     pub fn fault(&self) -> Fault {

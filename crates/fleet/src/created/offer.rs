@@ -17,25 +17,49 @@ pub struct Bill {
     pub unpriced: usize,
 }
 
-/// Computes what the machines and volumes of groups cost if they exist for `seconds`, by started billing unit; `None` if the drivers
-/// don't agree on a currency.
+/// Computes what the machines and volumes of groups cost if they exist for `seconds`, by started billing unit; `None` if the experiment
+/// and the drivers don't agree on a currency. A price of the experiment comes before the driver's. Where the driver has none, it counts by
+/// the second, and that of a machine covers its volumes. `plan` has the experiment's own prices only: [`put_prices`] comes later.
 #[must_use]
-pub fn bill(groups: &[Group], seconds: f64) -> Option<Bill> {
-    let offers = groups.iter().flat_map(|group| &group.offers);
-    let each =
-        offers.flat_map(|offer| std::iter::once(&offer.price).chain(offer.volumes.iter().map(|v| &v.price)));
-    let mut bill = Bill { amount: 0.0, currency: None, unpriced: 0 };
-    for price in each {
-        let Some(price) = price else {
-            bill.unpriced += 1;
-            continue;
-        };
-        if bill.currency.get_or_insert_with(|| price.currency.clone()) != &price.currency {
-            return None;
+pub fn bill(plan: &Plan, groups: &[Group], seconds: f64) -> Option<Bill> {
+    let mut bill = Bill { amount: 0.0, currency: plan.prices.currency.clone(), unpriced: 0 };
+    let offers = groups.iter().flat_map(|group| group.targets.iter().zip(&group.offers));
+    for (target, offer) in offers {
+        let stated = plan.prices.machines.get(target).copied();
+        bill.add(offer.price.as_ref(), stated, seconds)?;
+        for (name, volume) in singles(plan, target).zip(&offer.volumes) {
+            let own = plan.prices.per_hour.get(&name).copied();
+            let covered = stated.filter(|_| volume.price.is_none()).map(|_| 0.0);
+            bill.add(volume.price.as_ref(), own.or(covered), seconds)?;
         }
-        bill.amount += of(price, seconds);
     }
     Some(bill)
+}
+
+impl Bill {
+    fn add(&mut self, price: Option<&Price>, stated: Option<f64>, seconds: f64) -> Option<()> {
+        match (price, stated) {
+            (Some(price), _)
+                if self.currency.get_or_insert_with(|| price.currency.clone()) != &price.currency =>
+            {
+                return None;
+            }
+            (Some(price), None) => self.amount += of(price, seconds),
+            (Some(price), Some(per_hour)) => self.amount += of(&Price { per_hour, ..price.clone() }, seconds),
+            (None, Some(per_hour)) => self.amount += per_hour * seconds / 3600.0,
+            (None, None) => self.unpriced += 1,
+        }
+        Some(())
+    }
+}
+
+/// The names of a target's volumes in the experiment, in the order in which its driver is asked for them.
+fn singles<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = String> + 'p {
+    let volumes = plan.targets.iter().filter(move |one| one.name == target).flat_map(|one| match &one.kind {
+        TargetKind::Created { volumes, .. } => volumes.as_slice(),
+        _ => &[],
+    });
+    volumes.flat_map(CreatedVolume::single).map(|(name, _)| name)
 }
 
 /// What one thing costs for a time.
@@ -63,34 +87,41 @@ pub fn put_prices(plan: &mut Plan, groups: &[Group]) {
         return put_ceilings(plan, &offers);
     }
     plan.prices.currency = Some(first.to_owned());
-    let mut of_volume: BTreeMap<String, Vec<(&str, f64)>> = BTreeMap::new();
-    for target in &plan.targets {
-        let (Some(offer), TargetKind::Created { volumes, .. }) =
-            (offers.get(target.name.as_str()), &target.kind)
-        else {
-            continue;
-        };
-        let names = volumes.iter().flat_map(CreatedVolume::single).map(|(name, _)| name);
-        for (name, price) in names.zip(offer.volumes.iter().map(|volume| &volume.price)) {
-            if let Some(price) = price {
-                of_volume.entry(name).or_default().push((&target.name, price.per_hour));
-            }
+    let mut of_volume: BTreeMap<String, Vec<(&str, Option<f64>)>> = BTreeMap::new();
+    let mut of_machine: BTreeMap<String, f64> = BTreeMap::new();
+    for (target, offer) in &offers {
+        for (name, volume) in singles(plan, target).zip(&offer.volumes) {
+            let price = volume.price.as_ref().map(|price| price.per_hour);
+            of_volume.entry(name).or_default().push((target, price));
         }
-        if let Some(price) = &offer.price {
-            plan.prices.machines.entry(target.name.clone()).or_insert(price.per_hour);
-        }
+        of_machine.extend(offer.price.as_ref().map(|price| ((*target).to_owned(), price.per_hour)));
     }
     for (name, each) in of_volume {
-        let agreed = each.iter().all(|(_, price)| (price - each[0].1).abs() < f64::EPSILON);
-        if agreed {
-            plan.prices.per_hour.entry(name).or_insert(each[0].1);
-        } else if !plan.prices.per_hour.contains_key(&name) {
-            for (target, price) in each {
-                *plan.prices.machines.entry(target.to_owned()).or_default() += price;
+        if plan.prices.per_hour.contains_key(&name) {
+            continue;
+        }
+        match agreed(&each) {
+            Some(price) => drop(plan.prices.per_hour.insert(name, price)),
+            None => {
+                for (target, price) in each {
+                    if let Some(price) = price {
+                        *of_machine.entry(target.to_owned()).or_default() += price;
+                    }
+                }
             }
         }
     }
+    for (target, price) in of_machine {
+        plan.prices.machines.entry(target).or_insert(price);
+    }
     put_ceilings(plan, &offers);
+}
+
+/// The price of a volume on which all its targets agree.
+fn agreed(each: &[(&str, Option<f64>)]) -> Option<f64> {
+    let first = each.first()?.1?;
+    let is_same = |price: &Option<f64>| price.is_some_and(|price| (price - first).abs() < f64::EPSILON);
+    each.iter().all(|(_, price)| is_same(price)).then_some(first)
 }
 
 fn put_ceilings(plan: &mut Plan, offers: &BTreeMap<&str, &Offer>) {
@@ -105,8 +136,85 @@ fn put_ceilings(plan: &mut Plan, offers: &BTreeMap<&str, &Offer>) {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
-    use driver::protocol::Price;
+    use super::{Bill, bill, of, put_prices};
+    use crate::created::Group;
+    use driver::Program;
+    use driver::protocol::{Capabilities, Offer, Price};
+    use record::plan::Plan;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    /// Two machines with a volume `v` each; `more` stands in the first one.
+    fn plan(more: &str, top: &str) -> Plan {
+        let text = format!(
+            "experiment: demo\n{top}targets: {{ a: {{ driver: d, {more} volumes: {{ v: {{ size: 1g }} }} }}, \
+             b: {{ driver: d, volumes: {{ v: {{ size: 1g }} }} }} }}\nstacks: {{ s: {{ on: v }} }}\n\
+             workloads: {{ w: {{ rw: read, bs: 4k, size: 64m }} }}\n"
+        );
+        spec::parse(&text, "demo.yaml", Path::new("/"), &BTreeMap::new()).unwrap().plan
+    }
+
+    fn price(per_hour: f64, currency: &str) -> Price {
+        Price { per_hour, currency: currency.to_owned(), unit_seconds: 3600, least_seconds: 0 }
+    }
+
+    /// The machines with prices of machine and volume.
+    fn groups(prices: [(Option<Price>, Option<Price>); 2]) -> Vec<Group> {
+        let capabilities = Capabilities {
+            protocol: "1.0".to_owned(),
+            name: "d".to_owned(),
+            about: "a".to_owned(),
+            settings: BTreeMap::new(),
+            volume_settings: BTreeMap::new(),
+            secrets: Vec::new(),
+            enforces_deadline: false,
+        };
+        let offers = prices.map(|(machine, volume)| -> Offer {
+            serde_json::from_value(json!({ "price": machine, "volumes": [{ "price": volume }] })).unwrap()
+        });
+        vec![Group {
+            program: Program { name: "d".to_owned(), path: "/d".into(), args: Vec::new() },
+            capabilities,
+            targets: vec!["a".to_owned(), "b".to_owned()],
+            machines: Vec::new(),
+            offers: offers.to_vec(),
+        }]
+    }
+
+    #[test]
+    fn a_bill_has_every_machine_and_volume_and_says_what_has_no_price() {
+        let eur = |per_hour| Some(price(per_hour, "EUR"));
+        let all = groups([(eur(3.0), eur(1.0)), (eur(3.0), eur(1.0))]);
+        let whole = bill(&plan("", ""), &all, 10.0).unwrap();
+        assert_eq!(whole, Bill { amount: 8.0, currency: Some("EUR".to_owned()), unpriced: 0 });
+        let part = groups([(None, None), (eur(3.0), None)]);
+        assert_eq!(bill(&plan("", ""), &part, 10.0).unwrap().unpriced, 3);
+        // A price of the experiment counts, and covers the volumes of its machine; that of the other one still lacks.
+        let stated = bill(&plan("price: 7.2/hour,", "currency: EUR\n"), &part, 3600.0).unwrap();
+        assert!((stated.amount - 10.2).abs() < 1e-9 && stated.unpriced == 1, "{stated:?}");
+    }
+
+    #[test]
+    fn money_of_two_currencies_has_no_sum() {
+        let mixed = groups([(Some(price(3.0, "EUR")), None), (Some(price(3.0, "USD")), None)]);
+        assert_eq!(bill(&plan("", ""), &mixed, 10.0), None);
+        let usd = groups([(None, None), (Some(price(3.0, "USD")), None)]);
+        assert_eq!(bill(&plan("price: 7.2/hour,", "currency: EUR\n"), &usd, 10.0), None);
+    }
+
+    #[test]
+    fn a_volume_on_two_machines_costs_twice() {
+        let eur = |per_hour| Some(price(per_hour, "EUR"));
+        let mut both = plan("", "");
+        put_prices(&mut both, &groups([(eur(3.0), eur(1.0)), (eur(3.0), eur(1.0))]));
+        assert!((both.total_price_per_hour() - 8.0).abs() < 1e-9, "{:?}", both.prices);
+        // One without a price doesn't cost what the other one does.
+        let mut one = plan("", "");
+        put_prices(&mut one, &groups([(eur(3.0), eur(1.0)), (eur(3.0), None)]));
+        assert!((one.total_price_per_hour() - 7.0).abs() < 1e-9, "{:?}", one.prices);
+        assert!(!one.prices.per_hour.contains_key("v"), "{:?}", one.prices);
+    }
 
     #[test]
     fn a_started_unit_counts_whole() {

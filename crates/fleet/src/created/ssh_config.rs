@@ -12,25 +12,29 @@ pub(super) fn alias(entry: &Entry, machine: &Created) -> String {
     format!("{}.{}.diskproof", machine.name, entry.claim.id)
 }
 
-/// Writes the host keys and the ssh configuration of a claim. `users` is what the user's ssh reads instead of ~/.ssh/config.
+/// Writes the host keys and the ssh configuration of a claim. Keys that ssh learned at an earlier connection stay. `users` is what the user's ssh reads instead of ~/.ssh/config.
 ///
 /// # Errors
 /// They can't be written.
 pub(super) fn write(journal: &Journal, entry: &Entry, users: Option<&Path>) -> Result<(), CreatedError> {
     let id = &entry.claim.id;
-    let (mut hosts, mut config) = (String::new(), String::new());
+    let (mut hosts, mut config) = (known(&journal.known_hosts(id))?, String::new());
     for machine in &entry.created {
         let alias = alias(entry, machine);
         for key in &machine.host_keys {
             let words: Vec<&str> = key.split(' ').take(2).collect();
-            let _ = writeln!(hosts, "{alias} {}", words.join(" "));
+            let line = format!("{alias} {}", words.join(" "));
+            if !hosts.lines().any(|known| known == line) {
+                let _ = writeln!(hosts, "{line}");
+            }
         }
         // Without keys from the provider, the first connection is trusted, and all others must find the same key.
         let check = if machine.host_keys.is_empty() { "accept-new" } else { "yes" };
         let _ = writeln!(
             config,
             "Host {alias}\n  HostName {}\n  Port {}\n  User {}\n  HostKeyAlias {alias}\n  IdentityFile {}\n  IdentitiesOnly yes\n  \
-             UserKnownHostsFile {}\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking {check}\n  ForwardAgent no",
+             UserKnownHostsFile {}\n  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking {check}\n  ForwardAgent no\n  \
+             ControlMaster no\n  ControlPath none",
             machine.address,
             machine.port.unwrap_or(22),
             machine.user,
@@ -43,6 +47,16 @@ pub(super) fn write(journal: &Journal, entry: &Entry, users: Option<&Path>) -> R
     }
     put(&journal.known_hosts(id), &hosts)?;
     put(&journal.ssh_config(id), &config)
+}
+
+/// The lines that a claim's file of host keys has.
+fn known(path: &Path) -> Result<String, CreatedError> {
+    let (dir, name) = place(path)?;
+    let mut text = dir.read(&name).map_err(driver::journal::JournalError::from)?.unwrap_or_default();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 /// The command that reaches a machine through another host, which the user's own configuration knows.
@@ -93,17 +107,54 @@ fn quoted(path: &Path) -> String {
     format!("\"{}\"", path.to_string_lossy().replace('%', "%%"))
 }
 
-fn put(path: &Path, text: &str) -> Result<(), CreatedError> {
+/// The folder and name of a file.
+fn place(path: &Path) -> Result<(TrustedDir, String), CreatedError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let dir = TrustedDir::open(folder).map_err(driver::journal::JournalError::from)?;
+    Ok((TrustedDir::open(folder).map_err(driver::journal::JournalError::from)?, name))
+}
+
+fn put(path: &Path, text: &str) -> Result<(), CreatedError> {
+    let (dir, name) = place(path)?;
     Ok(dir.replace(&name, text).map_err(driver::journal::JournalError::from)?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::proxy;
+    use super::{proxy, write};
+    use driver::journal::{Entry, Journal};
+    use driver::protocol::{Claim, Created};
     use std::path::Path;
+
+    #[test]
+    fn a_key_that_ssh_learned_stays_and_no_connection_is_shared() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        let claim = Claim { id: "aa".to_owned(), run: "r".to_owned(), deadline: 9 };
+        let mut entry = Entry::new(claim, "e", "d", Vec::new(), 5);
+        let made = |keys: &str| -> Created {
+            let text = format!(
+                r#"{{"name":"m","id":"i","address":"h","user":"u","host_keys":[{keys}],"volumes":[]}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        entry.created = vec![made("")];
+        let held = journal.begin(entry).unwrap();
+        write(&journal, held.entry(), None).unwrap();
+        let hosts = journal.known_hosts("aa");
+        std::fs::write(&hosts, "m.aa.diskproof ssh-ed25519 LEARNED\n").unwrap();
+        write(&journal, held.entry(), None).unwrap();
+        assert_eq!(std::fs::read_to_string(&hosts).unwrap(), "m.aa.diskproof ssh-ed25519 LEARNED\n");
+        let mut told = held.entry().clone();
+        told.created = vec![made(r#""ssh-ed25519 TOLD comment""#)];
+        write(&journal, &told, None).unwrap();
+        write(&journal, &told, None).unwrap();
+        let text = std::fs::read_to_string(&hosts).unwrap();
+        assert_eq!(text.lines().nth(1), Some("m.aa.diskproof ssh-ed25519 TOLD"));
+        assert_eq!(text.lines().count(), 2, "{text}");
+        let config = std::fs::read_to_string(journal.ssh_config("aa")).unwrap();
+        assert!(config.contains("ControlMaster no") && config.contains("ControlPath none"), "{config}");
+    }
 
     #[test]
     fn a_machine_inside_of_a_host_s_network_is_reached_through_the_host() {

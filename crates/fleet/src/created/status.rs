@@ -3,7 +3,7 @@
 use super::error::CreatedError;
 use super::request::{Files, capabilities, other};
 use driver::journal::{Entry, Journal, JournalError};
-use driver::protocol::{Answer, Listed, MachineState, Task};
+use driver::protocol::{Answer, Listed, MachineRequest, MachineState, Task};
 use driver::settings::{Source, merge};
 use driver::{How, Places, call};
 use std::time::Duration;
@@ -34,13 +34,12 @@ pub struct Live {
     pub in_use: bool,
 }
 
-/// Lists the machines in the journal; with `ask`, their drivers tell whether they exist.
-///
-/// # Errors
-/// The journal can't be read.
-pub fn live(journal: &Journal, places: &Places, ask: bool) -> Result<Vec<Live>, JournalError> {
+/// Lists the machines in the journal; with `ask`, their drivers tell whether they exist. Returns, too, what of the journal can't be read.
+#[must_use]
+pub fn live(journal: &Journal, places: &Places, ask: bool) -> (Vec<Live>, Vec<JournalError>) {
     let mut all = Vec::new();
-    for entry in journal.entries()? {
+    let (entries, unreadable) = journal.entries();
+    for entry in entries {
         let states = if ask { states(&entry, places) } else { Err("not asked".to_owned()) };
         for (target, machine) in entry.targets.iter().zip(&entry.machines) {
             let state = states.as_ref().map_err(Clone::clone);
@@ -58,7 +57,19 @@ pub fn live(journal: &Journal, places: &Places, ask: bool) -> Result<Vec<Live>, 
             });
         }
     }
-    Ok(all)
+    (all, unreadable)
+}
+
+/// Whether all machines of a claim exist and don't end; one that was stopped exists.
+///
+/// # Errors
+/// The driver can't tell, and why.
+pub fn are_there(entry: &Entry, places: &Places) -> Result<bool, String> {
+    let states = states(entry, places)?;
+    let is_there = |machine: &MachineRequest| {
+        states.iter().any(|(name, state)| *name == machine.name && *state != MachineState::Ending)
+    };
+    Ok(entry.machines.iter().all(is_there))
 }
 
 fn states(entry: &Entry, places: &Places) -> Result<Vec<(String, MachineState)>, String> {
@@ -91,17 +102,12 @@ pub struct Leftover {
 }
 
 /// Asks drivers what any claim of diskproof has in their accounts: those in the journal and those that the user's file configures.
-/// Returns what they found, and for each driver that can't tell why.
-///
-/// # Errors
-/// The journal can't be read.
-pub fn leftovers(
-    journal: &Journal,
-    places: &Places,
-    files: &Files,
-) -> Result<(Vec<Leftover>, Vec<String>), JournalError> {
-    let entries = journal.entries()?;
-    let (mut found, mut failed): (Vec<Leftover>, Vec<String>) = (Vec::new(), Vec::new());
+/// Returns what they found, and why a driver can't tell or a file of the journal can't be read.
+#[must_use]
+pub fn leftovers(journal: &Journal, places: &Places, files: &Files) -> (Vec<Leftover>, Vec<String>) {
+    let (entries, unreadable) = journal.entries();
+    let mut found: Vec<Leftover> = Vec::new();
+    let mut failed: Vec<String> = unreadable.iter().map(|error| record::printable::chain(error)).collect();
     let mut asked: Vec<(String, driver::protocol::Settings)> = Vec::new();
     let configured = files.settings.iter().map(|(driver, settings)| (driver.clone(), settings.clone()));
     for (driver, settings) in
@@ -125,7 +131,7 @@ pub fn leftovers(
             Err(error) => failed.push(format!("driver {driver}: {}", record::printable::chain(&error))),
         }
     }
-    Ok((found, failed))
+    (found, failed)
 }
 
 fn listed(

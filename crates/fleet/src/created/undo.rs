@@ -3,9 +3,9 @@
 use super::error::CreatedError;
 use super::make::{hear, now};
 use super::request::{capabilities, other};
-use driver::journal::{Entry, Held, Journal, JournalError};
-use driver::protocol::{Answer, Task};
-use driver::{How, Places, call};
+use driver::journal::{Entry, Held, Journal, JournalError, Stage};
+use driver::protocol::{Answer, Event, Task};
+use driver::{CallError, Heard, How, Places, call};
 use std::time::Duration;
 
 /// How long a driver may take to destroy.
@@ -24,10 +24,21 @@ pub struct Undone {
     pub going_on: bool,
 }
 
+/// Which claims to undo.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Which<'a> {
+    /// Only those of this run; `None`: all.
+    pub run: Option<&'a str>,
+    /// Also machines that `create` made and that were to stay.
+    pub also_kept: bool,
+    /// The id of a claim that ends in any case.
+    pub give_up: Option<&'a str>,
+}
+
 /// Destroys everything of a claim. The claim ends if nothing is left; else it stays in the journal with what is left.
 ///
 /// # Errors
-/// The driver fails. The claim stays in the journal.
+/// The driver fails, or finds nothing of a claim that has something: it may look into another account. The claim stays in the journal.
 pub fn destroy(mut held: Held, places: &Places, tell: &dyn Fn(&str)) -> Result<Vec<String>, CreatedError> {
     let program = places.find(&held.entry().driver)?;
     let capabilities = capabilities(&program)?;
@@ -35,56 +46,80 @@ pub fn destroy(mut held: Held, places: &Places, tell: &dyn Fn(&str)) -> Result<V
         held.lock().try_clone().map_err(|source| CreatedError::File { path: "the lock".into(), source })?;
     let how =
         How { secrets: &capabilities.secrets, limit: DESTROY, request_file: Some(&file), ..How::default() };
-    let Entry { claim, settings, .. } = held.entry().clone();
-    let mut broken = None;
-    let answer = call(&program, Task::Destroy { claim, settings }, &how, &mut |heard| {
-        let failed = hear(&program.name, &mut held, &heard, tell);
-        broken = broken.take().or(failed);
+    let Entry { claim, settings, ending, .. } = held.entry().clone();
+    let is_own_account = ending || held.is_begun_here();
+    // From here on the machines don't count as existing, whatever ends this.
+    held.change(|entry| {
+        entry.created.clear();
+        entry.stage = Stage::Begun;
+        entry.ending = is_own_account;
     })?;
+    let (mut broken, mut finds) = (None, false);
+    let answer = call(&program, Task::Destroy { claim, settings }, &how, &mut |heard| {
+        let mut failed = hear(&program.name, &mut held, &heard, tell);
+        if let Heard::Event(Event::Resource { exists: false, .. }) = &heard
+            && !std::mem::replace(&mut finds, true)
+        {
+            failed = failed.or(held.change(|entry| entry.ending = true).err());
+        }
+        broken = broken.take().or(failed);
+    });
+    if matches!(answer, Ok(_) | Err(CallError::Failed { .. })) {
+        held.change(|entry| entry.ending = false)?;
+    }
+    let answer = answer?;
     if let Some(error) = broken {
         return Err(error.into());
     }
-    if !matches!(answer, Answer::Destroyed { .. }) {
-        return Err(other(&program));
+    let Answer::Destroyed { removed, left } = &answer else { return Err(other(&program)) };
+    let finds = finds || !removed.is_empty() || !left.is_empty();
+    let may_end_alone = capabilities.enforces_deadline && now() >= held.entry().claim.deadline;
+    if !finds && !is_own_account && !may_end_alone && !held.entry().resources.is_empty() {
+        return Err(no_trace(held.entry()));
     }
     let left = held.destroyed(answer)?;
     Ok(left.iter().map(|left| format!("{} {}: {}", left.resource.name, left.resource.id, left.why)).collect())
 }
 
-/// Destroys what runs left that have no living owner: those of `only`, or all. Machines that `create` made stay until their deadline, unless
-/// `also_kept` or `only` says otherwise.
-///
-/// # Errors
-/// The journal can't be read.
-pub fn undo(
-    journal: &Journal,
-    places: &Places,
-    only: Option<&str>,
-    also_kept: bool,
-    tell: &dyn Fn(&str),
-) -> Result<Undone, JournalError> {
-    let mut undone = Undone::default();
-    for entry in journal.entries()? {
-        if only.is_some_and(|run| run != entry.claim.run) {
-            continue;
-        }
-        if entry.kept
-            && !also_kept
-            && only.is_none()
-            && now() < entry.claim.deadline
-            && !entry.created.is_empty()
-        {
-            continue;
-        }
-        one(journal, places, &entry, tell, &mut undone)?;
+fn no_trace(entry: &Entry) -> CreatedError {
+    let unseen = entry.resources.iter().map(|resource| format!("{} {}", resource.name, resource.id));
+    CreatedError::NoTrace {
+        driver: entry.driver.clone(),
+        unseen: unseen.collect::<Vec<_>>().join(", "),
+        run: entry.claim.run.clone(),
+        claim: entry.claim.id.clone(),
     }
-    Ok(undone)
+}
+
+/// Destroys what runs left that have no living owner. Machines that `create` made stay until their deadline, unless `which` says otherwise.
+/// What can't be read or destroyed is reported, and the others are undone nevertheless.
+pub fn undo(journal: &Journal, places: &Places, which: Which<'_>, tell: &dyn Fn(&str)) -> Undone {
+    let (entries, unreadable) = journal.entries();
+    let mut undone = Undone { left: unreadable.iter().map(chain).collect(), ..Undone::default() };
+    for entry in entries {
+        if which.run.is_some_and(|run| run != entry.claim.run) {
+            continue;
+        }
+        let stays = entry.kept && now() < entry.claim.deadline && !entry.created.is_empty();
+        if stays && !which.also_kept && which.run.is_none() {
+            continue;
+        }
+        let is_given_up = which.give_up == Some(entry.claim.id.as_str());
+        if let Err(error) = one(journal, places, (&entry, is_given_up), tell, &mut undone) {
+            undone.left.push(chain(&error));
+        }
+    }
+    undone
+}
+
+fn chain(error: &JournalError) -> String {
+    record::printable::chain(error)
 }
 
 fn one(
     journal: &Journal,
     places: &Places,
-    entry: &Entry,
+    (entry, is_given_up): (&Entry, bool),
     tell: &dyn Fn(&str),
     undone: &mut Undone,
 ) -> Result<(), JournalError> {
@@ -105,6 +140,15 @@ fn one(
         Ok(left) if left.is_empty() => {
             undone.lines.push(format!("machines of run {run}: driver {driver} destroyed {names}"));
         }
+        Ok(_) | Err(_) if is_given_up => {
+            let id = &entry.claim.id;
+            if let Some(held) = journal.take(id, Duration::ZERO)? {
+                held.give_up()?;
+            }
+            undone.lines.push(format!(
+                "machines of run {run}: claim {id} is given up; what still exists of {names} stays"
+            ));
+        }
         Ok(left) => {
             undone.left.extend(left.into_iter().map(|left| format!("run {run}, driver {driver}: {left}")))
         }
@@ -117,4 +161,109 @@ fn one(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CreatedError, Which, destroy, undo};
+    use driver::Places;
+    use driver::journal::{Entry, Held, Journal, Stage};
+    use driver::protocol::{Claim, Created, Resource, ResourceKind};
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+    use std::time::Duration;
+
+    const NOTHING: &str = r#"{"event":"result","done":{"destroyed":{"removed":[],"left":[]}}}"#;
+    const FOUND: &str = r#"{"event":"result","done":{"destroyed":{"removed":[{"kind":"volume","id":"v1","name":"n"}],"left":[]}}}"#;
+
+    /// A driver that answers `destroy` by these lines.
+    fn places(dir: &Path, destroyed: &str) -> Places {
+        let able = r#"{"event":"result","done":{"capabilities":{"protocol":"1.0","name":"d","about":"a","settings":{},"volume_settings":{},"secrets":[],"enforces_deadline":false}}}"#;
+        let text = format!(
+            "#!/bin/sh\nread -r r\ncase \"$r\" in\n*capabilities*) echo '{able}';;\n*) echo '{destroyed}';;\nesac\n"
+        );
+        let path = dir.join("diskproof-driver-d");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        let own = ("/nowhere".into(), Vec::new());
+        Places { built_in: Vec::new(), own, path: dir.as_os_str().to_owned() }
+    }
+
+    /// A kept claim whose machine and volume exist.
+    fn begun(journal: &Journal) -> Held {
+        let claim = Claim { id: "aa".to_owned(), run: "r".to_owned(), deadline: u64::MAX >> 1 };
+        let mut held = journal.begin(Entry::new(claim, "e", "d", Vec::new(), 5)).unwrap();
+        let made = r#"{"name":"m","id":"i","address":"h","user":"u","host_keys":[],"volumes":[]}"#;
+        let made: Created = serde_json::from_str(made).unwrap();
+        held.change(|entry| {
+            entry.kept = true;
+            entry.stage = Stage::Created;
+            entry.created = vec![made];
+        })
+        .unwrap();
+        let volume = Resource { kind: ResourceKind::Volume, id: "v1".to_owned(), name: "n".to_owned() };
+        held.note(&volume, true).unwrap();
+        held
+    }
+
+    fn again(journal: &Journal) -> Held {
+        journal.take("aa", Duration::ZERO).unwrap().unwrap()
+    }
+
+    #[test]
+    fn with_other_credentials_a_claim_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        drop(begun(&journal));
+        let nothing = places(dir.path(), NOTHING);
+        let error = destroy(again(&journal), &nothing, &|_| {}).unwrap_err();
+        assert!(matches!(error, CreatedError::NoTrace { .. }), "{error}");
+        assert!(error.to_string().contains("n v1") && error.to_string().contains("--give-up aa"), "{error}");
+        let undone = undo(&journal, &nothing, Which::default(), &|_| {});
+        assert_eq!((undone.left.len(), journal.entries().0.len()), (1, 1), "{undone:?}");
+        let given_up = Which { run: Some("r"), give_up: Some("aa"), ..Which::default() };
+        let undone = undo(&journal, &nothing, given_up, &|_| {});
+        assert!(undone.left.is_empty() && undone.lines[0].contains("given up"), "{undone:?}");
+        assert!(journal.entries().0.is_empty());
+    }
+
+    #[test]
+    fn whoever_created_machines_has_the_credentials_and_so_has_who_finds_some() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        let left = destroy(begun(&journal), &places(dir.path(), NOTHING), &|_| {}).unwrap();
+        assert!(left.is_empty() && journal.entries().0.is_empty());
+        drop(begun(&journal));
+        let left = destroy(again(&journal), &places(dir.path(), FOUND), &|_| {}).unwrap();
+        assert!(left.is_empty() && journal.entries().0.is_empty());
+    }
+
+    #[test]
+    fn after_a_destroy_that_was_cut_short_the_machines_do_not_count_as_existing() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        drop(begun(&journal));
+        let gone = r#"{"event":"resource","exists":false,"kind":"volume","id":"v2","name":"o"}"#;
+        let error = destroy(again(&journal), &places(dir.path(), gone), &|_| {}).unwrap_err();
+        assert!(error.to_string().contains("without a result"), "{error}");
+        let entry = journal.entries().0.remove(0);
+        assert!(entry.created.is_empty() && entry.stage == Stage::Begun && entry.ending, "{entry:?}");
+        // It found something, so what can't be found now went with it.
+        let undone = undo(&journal, &places(dir.path(), NOTHING), Which::default(), &|_| {});
+        assert!(undone.left.is_empty() && undone.lines.len() == 1, "{undone:?}");
+        assert!(journal.entries().0.is_empty());
+    }
+
+    #[test]
+    fn a_damaged_file_keeps_undo_from_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        drop(begun(&journal));
+        std::fs::write(dir.path().join("created/bb.json"), "{").unwrap();
+        let all = Which { also_kept: true, ..Which::default() };
+        let undone = undo(&journal, &places(dir.path(), FOUND), all, &|_| {});
+        assert_eq!((undone.lines.len(), undone.left.len()), (1, 1), "{undone:?}");
+        assert!(undone.left[0].contains("is damaged"), "{undone:?}");
+    }
 }

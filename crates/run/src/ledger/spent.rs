@@ -25,7 +25,7 @@ impl Ledger<'_> {
     /// What is used of the budgets, `seconds` after this session began.
     pub(crate) fn spent(&self, seconds: f64) -> Event {
         let seconds = self.seconds(seconds);
-        let has_prices = !self.plan.prices.per_hour.is_empty();
+        let has_prices = !self.plan.prices.is_empty();
         let cost = has_prices.then(|| self.cost(seconds));
         Event::Spent { seconds, written_bytes: self.written(), cost }
     }
@@ -58,7 +58,7 @@ impl Ledger<'_> {
 
     /// The price of the volumes and machines for this many seconds.
     fn cost(&self, seconds: f64) -> f64 {
-        self.plan.prices.total_per_hour() * seconds / 3600.0
+        self.plan.total_price_per_hour() * seconds / 3600.0
     }
 
     fn written(&self) -> f64 {

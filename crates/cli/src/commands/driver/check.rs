@@ -5,8 +5,10 @@ use crate::args::DriverCheck;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
-use driver::conformance::{Kept, Rule, Subject, check as through};
-use driver::protocol::{MachineRequest, Settings as DriverSettings, VolumeRequest};
+use crate::signals::Wish;
+use driver::conformance::{Kept, News, RUN, Rule, Subject, check as through};
+use driver::journal::{Entry, Held, Journal};
+use driver::protocol::{Claim, MachineRequest, Settings as DriverSettings, VolumeRequest};
 use driver::{PREFIX, Program, own};
 use record::printable::{Shown as _, indented, printable};
 use serde_json::Value;
@@ -26,25 +28,27 @@ pub(super) fn check(args: &DriverCheck, settings: &Settings) -> Result<Exit, Fai
             MachineRequest { name: "m1".to_owned(), settings: DriverSettings::new(), volumes: Vec::new() }
         }
     };
-    let subject = Subject {
-        program: &program,
-        machine,
-        claims: [claim_id()?, claim_id()?, claim_id()?],
-        limit: Duration::from_secs_f64(args.limit),
-        deadline: now() + LIFE,
-    };
-    let mut rules: Vec<Rule> = Vec::new();
-    let left = through(&subject, &mut |rule| {
-        if !args.json {
-            output::aside(&line(rule));
+    let wish = Wish::listen().map_err(|e| Failure::machine(format!("can't catch signals: {e}")))?;
+    let deadline = now() + LIFE;
+    let journal = Journal::of(&settings.state.value);
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        held.push(journal.begin(entry(claim_id()?, &program, &machine, deadline))?);
+    }
+    let (left, rules) = checked(args, (&program, machine, deadline), &mut held, &wish)?;
+    if left.is_empty() {
+        for held in held {
+            held.give_up()?;
         }
-        rules.push(rule.clone());
-    });
+    }
     let broken = rules.iter().filter(|rule| matches!(rule.kept, Kept::No(_))).count();
     if args.json {
         output::json(&document(&program, &rules, &left)?)?;
     } else {
         left.iter().for_each(|left| output::aside(&format!("left: {}", printable(left))));
+        if !left.is_empty() {
+            output::aside(&format!("`diskproof undo {RUN}` tries again to destroy it"));
+        }
         let unchecked = rules.iter().filter(|rule| matches!(rule.kept, Kept::Unchecked(_))).count();
         let all = rules.len();
         output::answer(&match (broken, unchecked) {
@@ -55,11 +59,66 @@ pub(super) fn check(args: &DriverCheck, settings: &Settings) -> Result<Exit, Fai
             (n, _) => format!("driver {} breaks {n} of {all} rules", program.name),
         })?;
     }
+    let signal = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     Ok(match (left.is_empty(), broken) {
         (false, _) => Exit::Ours,
+        (true, _) if signal.is_some() => Exit::Signal(signal.unwrap_or_default()),
         (true, 0) => Exit::Fine,
         (true, _) => Exit::NotMet,
     })
+}
+
+/// A claim of the check, as it stands in the journal.
+fn entry(id: String, program: &Program, machine: &MachineRequest, deadline: u64) -> Entry {
+    let claim = Claim { id, run: RUN.to_owned(), deadline };
+    let machines = ["m1", "m2"].map(|name| MachineRequest { name: name.to_owned(), ..machine.clone() });
+    let mut entry = Entry::new(claim, RUN, &program.name, machines.to_vec(), now());
+    entry.targets = ["m1", "m2"].map(str::to_owned).to_vec();
+    entry
+}
+
+/// Checks the rules, and notes in the journal what exists meanwhile. Returns what could not be destroyed, and the rules.
+fn checked(
+    args: &DriverCheck,
+    (program, machine, deadline): (&Program, MachineRequest, u64),
+    held: &mut [Held],
+    wish: &Wish,
+) -> Result<(Vec<String>, Vec<Rule>), Failure> {
+    let (mut ids, mut locks) = (Vec::new(), Vec::new());
+    for held in held.iter() {
+        ids.push(held.entry().claim.id.clone());
+        locks.push(held.lock().try_clone().map_err(Failure::machine)?);
+    }
+    let mut locks = locks.iter();
+    let mut each_id = ids.into_iter();
+    let subject = Subject {
+        program,
+        machine,
+        claims: [(); 3].map(|()| each_id.next().unwrap_or_default()),
+        limit: Duration::from_secs_f64(args.limit),
+        deadline,
+        cancel: &wish.cancel,
+        locks: [(); 3].map(|()| locks.next()),
+    };
+    let mut rules: Vec<Rule> = Vec::new();
+    let mut broken = None;
+    let left = through(&subject, &mut |news| match news {
+        News::Rule(rule) => {
+            if !args.json {
+                output::aside(&line(rule));
+            }
+            rules.push(rule.clone());
+        }
+        News::Resource { claim, resource, exists } => {
+            let held = held.iter_mut().find(|held| held.entry().claim.id == claim);
+            let failed = held.and_then(|held| held.note(resource, exists).err());
+            broken = broken.take().or(failed);
+        }
+    });
+    match broken {
+        Some(error) => Err(error.into()),
+        None => Ok((left, rules)),
+    }
 }
 
 fn line(rule: &Rule) -> String {

@@ -1,8 +1,7 @@
 //! `diskproof machines leftovers`: what runs left at providers.
 
 use crate::args::JsonOnly;
-use crate::commands::create::day;
-use crate::commands::created::{files, now};
+use crate::commands::created::{day, files, now};
 use crate::commands::driver::places;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -17,7 +16,7 @@ const HOURS: f64 = 24.0;
 
 pub(super) fn leftovers(args: &JsonOnly, settings: &Settings) -> Result<Exit, Failure> {
     let journal = Journal::of(&settings.state.value);
-    let (found, failed) = fleet::created::leftovers(&journal, &places(settings)?, &files(settings)?)?;
+    let (found, failed) = fleet::created::leftovers(&journal, &places(settings)?, &files(settings)?);
     failed.iter().for_each(|why| output::aside(&format!("warning: {why}")));
     if args.json {
         let list: Vec<_> = found.iter().map(document).collect();
