@@ -45,7 +45,7 @@ pub(crate) fn plan(args: &PlanArgs, settings: &Settings) -> Result<Exit, Failure
         let text = serde_json::to_string_pretty(&document(&plan, &here)).map_err(Failure::ours)?;
         output::json(&text)?;
     } else {
-        let here = machines.iter().flat_map(|one| created::in_words(one)).chain(in_words(&here)).collect();
+        let here = machines.iter().flat_map(created::in_words).chain(in_words(&here)).collect();
         page::show(&report::plan(&PlanView { here, ..view(&plan) }), settings)?;
     }
     if args.here && !here.any_asked() {
