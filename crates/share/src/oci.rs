@@ -3,9 +3,11 @@
 mod auth;
 mod base64;
 mod credentials;
+mod options;
 mod upload;
 
 pub use credentials::Credentials;
+pub use options::Options;
 
 use crate::address::{Address, Reference, is_tag};
 use crate::bundle::MANIFEST;
@@ -38,19 +40,6 @@ const ANY_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json, applicat
 #[derive(serde::Deserialize)]
 struct Tags {
     tags: Option<Vec<String>>,
-}
-
-/// How registries are spoken to.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Speak `http` with a registry on another machine as well. With one on this machine, `http` is spoken in any case.
-    pub plain_http: bool,
-    /// How often a request is tried again.
-    pub patience: Patience,
-    /// Where credentials are looked up.
-    pub credentials: Credentials,
-    /// Ends what is under way when it is set.
-    pub cancel: Arc<AtomicBool>,
 }
 
 /// A repository of a registry, perhaps with a tag or a digest.
