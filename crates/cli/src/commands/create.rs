@@ -40,7 +40,7 @@ impl Set {
         Ok(Self { plan, machines, journal })
     }
 
-    /// The set's machines; those that are missing are created, all of them.
+    /// Returns the machines of the experiment. If they don't exist, or one of them is gone, it creates all of them.
     fn held(&self, settings: &Settings, wish: &Wish) -> Result<Vec<Held>, Failure> {
         let places = places(settings)?;
         let held = existing(&self.machines, &self.plan, &self.journal, &places)?;

@@ -61,8 +61,8 @@ pub(crate) fn prepare(
     Ok(Some(Machines { groups, destroy, claims: Vec::new(), bill }))
 }
 
-/// The machines of a run that goes on: those that it left, those on which `verify` ran it, or else new ones. Its earlier sessions took
-/// `earlier` seconds.
+/// Returns the machines of a run that is resumed: those that the run left, else those that `create` made for the experiment, else new ones.
+/// `earlier`: the seconds that the run's earlier sessions took.
 ///
 /// # Errors
 /// As of [`prepare`].
@@ -93,7 +93,7 @@ pub(crate) fn again(
     Ok(Some(Machines { groups, destroy, claims, bill }))
 }
 
-/// The claims in the journal. Those that can't be read are reported.
+/// Returns all readable claims of the journal, and prints a warning for each unreadable one.
 pub(crate) fn entries(journal: &Journal) -> Vec<Entry> {
     let (entries, unreadable) = journal.entries();
     for error in &unreadable {
@@ -194,7 +194,7 @@ pub(crate) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Creates the machines, or takes those that exist, and enters them.
+    /// Creates the machines, unless they exist, and connects to them.
     ///
     /// # Errors
     /// They can't be created or entered. What was created is destroyed again.

@@ -52,7 +52,7 @@ impl Relay {
         }
     }
 
-    /// Nothing passes any more, and nobody is told so.
+    /// Drops all bytes from now on, and keeps the connections open.
     pub(crate) fn silence(&self) {
         self.network.mode.store(SILENT, Ordering::SeqCst);
     }
