@@ -29,7 +29,7 @@ use record::judged::{Limit, LimitKind};
 use std::collections::BTreeMap;
 
 /// The rules, in their order.
-const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 15] = [
+const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 16] = [
     asked::limit,
     journal::limit,
     throttle::limit,
@@ -45,6 +45,7 @@ const WITNESSES: [fn(&Figures<'_>) -> Option<Limit>; 15] = [
     processor::in_turns,
     processor::of_server,
     processor::crowded,
+    depth::behind_server,
 ];
 
 /// The limit of one trial.

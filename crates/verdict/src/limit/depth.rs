@@ -54,7 +54,13 @@ pub(super) fn limit(figures: &Figures<'_>) -> Option<Limit> {
     mostly.then(|| told(figures, depth, by, false))
 }
 
-/// The limit if the requested depth isn't known.
+/// The limit of a load over NFS whose I/Os wait at the server's threads as well, so that its devices hold fewer of them.
+pub(super) fn behind_server(figures: &Figures<'_>) -> Option<Limit> {
+    figures.facts.cell.stack.nfs()?;
+    busy(figures)
+}
+
+/// The limit if devices are busy, and it isn't known how many I/Os they should hold.
 fn busy(figures: &Figures<'_>) -> Option<Limit> {
     let busy = figures.busy.filter(|b| *b >= BUSY)?;
     Some(Limit {

@@ -1,6 +1,6 @@
 //! Three clients of known truth on one exporting machine: where the bytes came from, what limited them, and who got how much.
 
-use super::{limiting, looks, of_cell, shares};
+use super::{Look, limiting, looks, of_cell, shares};
 use crate::sequential::Means;
 use crate::testing::{self, GIB, SECOND, Truth};
 use record::clock::ClockOffset;
@@ -13,7 +13,7 @@ use record::stack::Layer;
 use record::together::{merged, mounted};
 use record::topology::Exported;
 use record::trial::{Part, TrialRecord};
-use record::workload::Rw;
+use record::workload::{Ask, Rw};
 use std::collections::BTreeMap;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
@@ -124,6 +124,23 @@ fn without_the_counters_of_one_client_nothing_is_made_up() {
     let looks = looks(&trial, &cell).unwrap();
     assert!(shares(&looks).unwrap().both.unknown > 0.5, "{:?}", shares(&looks));
     assert!(looks[2].shares.both.unknown > 0.99);
+}
+
+/// Of 192 I/Os in flight the disk holds 90, fewer than half: the others wait at the server's threads.
+#[test]
+fn a_disk_that_is_always_busy_is_the_limit_although_ios_wait_before_it() {
+    let (mut trial, mut cell) = trial([(GIB, GIB); 3], 3 * GIB, 90.0, 0.1);
+    for sample in &mut trial.evidence.samples {
+        sample.block.values_mut().for_each(|block| block.busy_ms = sample.monotonic_ns / 1_000_000);
+    }
+    let Ask::Options(options) = &mut cell.workload.ask else { panic!("options") };
+    options.direct = true;
+    let looks = looks(&trial, &cell).unwrap();
+    let truth = truth(1);
+    let of = |look: &Look<'_>| crate::limit::of_trial(&truth.scene(&look.facts, &look.shares, &[]));
+    let (served, own) = (of(&looks[0]), of(&looks[1]));
+    assert_eq!((served.by, own.by), (LimitKind::Device, LimitKind::Unknown), "{served:?}");
+    assert_eq!(limiting(Some(own), Some(served)).unwrap().by, LimitKind::Device);
 }
 
 /// A client that is throttled gets a tenth of the others.
