@@ -6,7 +6,9 @@ pub(crate) mod keys;
 mod tests;
 
 use crate::args::Global;
-use keys::{COLOR, Color, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG, STATE, STORE, SUDO, Sudo};
+use keys::{
+    ALLOWED_SIGNERS, COLOR, Color, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG, STATE, STORE, SUDO, Sudo,
+};
 use record::printable::Shown as _;
 use std::ffi::OsString;
 use std::fmt;
@@ -71,6 +73,8 @@ pub(crate) struct Settings {
     pub(crate) sudo: Setting<Sudo>,
     /// See [`SSH_CONFIG`].
     pub(crate) ssh_config: Setting<Option<PathBuf>>,
+    /// See [`ALLOWED_SIGNERS`].
+    pub(crate) allowed_signers: Setting<Option<PathBuf>>,
     /// The configuration files that diskproof looks for, and whether each exists.
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
@@ -178,12 +182,13 @@ impl Settings {
             progress: pick(PROGRESS, &said, || Ok(Progress::Auto))?,
             sudo: pick(SUDO, &said, || Ok(Sudo::Auto))?,
             ssh_config: pick(SSH_CONFIG, &said, || Ok(None))?,
+            allowed_signers: pick(ALLOWED_SIGNERS, &said, || Ok(None))?,
             files: files.into_iter().map(|(path, _)| (path.clone(), path.exists())).collect(),
         })
     }
 
     /// Every setting as name, value and origin, in the documented order.
-    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 6] {
+    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 7] {
         [
             (STORE, self.store.value.to_text(), &self.store.origin),
             (STATE, self.state.value.to_text(), &self.state.origin),
@@ -191,6 +196,7 @@ impl Settings {
             (PROGRESS, self.progress.value.to_text(), &self.progress.origin),
             (SUDO, self.sudo.value.to_text(), &self.sudo.origin),
             (SSH_CONFIG, self.ssh_config.value.to_text(), &self.ssh_config.origin),
+            (ALLOWED_SIGNERS, self.allowed_signers.value.to_text(), &self.allowed_signers.origin),
         ]
     }
 

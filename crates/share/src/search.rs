@@ -1,7 +1,7 @@
 //! Looks for runs in a repository, by the annotations of their manifests: nothing else is fetched.
 
 use crate::address::{Address, Reference};
-use crate::bundle::{FACTS, Manifest, annotation, short};
+use crate::bundle::{FACTS, Manifest, RUN, annotation, short};
 use crate::error::ShareError;
 use crate::oci::{Options, Registry};
 use crate::remote::Remote as _;
@@ -36,7 +36,7 @@ pub fn list(address: &Address, options: &Options) -> Result<Listing, ShareError>
         let one = Address { reference: Some(Reference::Tag(tag.clone())), ..address.clone() };
         // A tag that was removed since is no run.
         let manifest = registry.at(one).get_manifest()?;
-        match manifest.and_then(|bytes| Manifest::read(&bytes).ok()) {
+        match manifest.and_then(|bytes| Manifest::read(&bytes, RUN).ok()) {
             Some(manifest) => listing.runs.push(Listed { tag, facts: facts(&manifest) }),
             None => listing.others += 1,
         }

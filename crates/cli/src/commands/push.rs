@@ -1,7 +1,7 @@
 //! `diskproof push RUN ADDRESS`: sends a run to a registry.
 
 use super::judged::unreadable;
-use super::share::{failure, folder, options, size};
+use super::share::{agreed, failure, folder, options, size};
 use super::show::{find, open_existing};
 use crate::args::Push;
 use crate::exit::{Exit, Failure};
@@ -134,13 +134,6 @@ fn of_the_users(plan: &Plan) -> Vec<String> {
         }
     }
     what
-}
-
-fn agreed() -> Result<bool, Failure> {
-    if !output::can_ask() {
-        return Err(Failure::input("nothing was sent: there is no terminal to ask at; --yes sends it"));
-    }
-    Ok(output::ask("send it? [y/N] ").is_some_and(|typed| matches!(typed.as_str(), "y" | "Y" | "yes")))
 }
 
 fn told(run: &RunId, address: &Address, pushed: &Pushed) -> String {
