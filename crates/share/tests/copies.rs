@@ -5,12 +5,15 @@ mod place;
 #[path = "../../store/tests/support/sample.rs"]
 mod sample;
 
+use diskproof_share::copies::{
+    Claim, Controller, CopyAddress, LeaseError, Moment, Sender, Sent, fetch, runs,
+};
 use place::Place;
 use record::event::Stopped;
 use record::id::RunId;
 use record::plan::Raised;
+use record::trial::Outcome;
 use sample::{environment, plan, run_id, trial};
-use share::copies::{Claim, Controller, CopyAddress, LeaseError, Moment, Sender, Sent, fetch, runs};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -77,7 +80,7 @@ fn each_trial_is_sent_once_and_another_store_gets_the_same_records() {
     let mut sender = sender(&place, run, "a");
     assert_eq!(sender.claim(clock.now(), false).unwrap(), Claim::Free);
     let mut cut_off = trial(1, 0);
-    cut_off.cut_off = true;
+    (cut_off.cut_off, cut_off.outcome) = (true, Outcome::Failed("lost".to_owned()));
     for (number, trial) in [trial(0, 0), cut_off, trial(1, 0), trial(1, 1)].iter().enumerate() {
         store.append_trial(run, trial).unwrap();
         let sent = pass(&mut sender, store, &clock);

@@ -68,6 +68,7 @@ impl Store {
 mod tests {
     use crate::Store;
     use crate::sample::{environment, plan, run_id, trial};
+    use record::trial::Outcome;
 
     #[test]
     fn trials_come_in_the_order_in_which_they_were_stored_and_each_once() {
@@ -76,7 +77,7 @@ mod tests {
         let run = run_id("r");
         store.create_run(&run, &plan(2, 2), &environment("6.1")).unwrap();
         let mut cut_off = trial(1, 0);
-        cut_off.cut_off = true;
+        (cut_off.cut_off, cut_off.outcome) = (true, Outcome::Failed("lost".to_owned()));
         let all = [trial(1, 1), cut_off, trial(1, 0), trial(0, 0)];
         store.append_trial(&run, &all[0]).unwrap();
         let first = store.trials_since(&run, None).unwrap();

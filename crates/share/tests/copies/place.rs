@@ -1,7 +1,7 @@
 //! A destination in memory that fails when it is told to.
 
-use share::ShareError;
-use share::copies::{Condition, Found, Objects, Put};
+use diskproof_share::ShareError;
+use diskproof_share::copies::{Condition, Found, Objects, Put};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
