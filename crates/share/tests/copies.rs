@@ -280,7 +280,7 @@ fn a_folder_is_a_destination_too() {
 
 #[test]
 fn another_run_of_the_same_name_is_refused_on_both_sides() {
-    let (place, clock, site, elsewhere) = (Place::new(), Clock::new(), begun(), self::site());
+    let (place, clock, site, elsewhere) = (Place::new(), Clock::new(), begun(), site());
     pass(&mut sender(&place, &site.run, "a"), &site.store, &clock);
     elsewhere.store.create_run(&site.run, &plan(1, 3), &environment("6.1")).unwrap();
     assert!(fetch(&*place.boxed(), &elsewhere.store, &site.run, elsewhere.folder.path()).is_err());

@@ -15,9 +15,21 @@ const LOCK: &str = ".diskproof-lock";
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn write(&self, path: &Path, bytes: &[u8], condition: &Condition) -> io::Result<Put> {
-        let parent = path.parent().unwrap_or(&self.0);
-        fs::create_dir_all(parent)?;
+    /// Makes the folders of a key, but never the destination itself: where nothing is mounted now, nothing may be written.
+    fn make_folders(&self, key: &str) -> io::Result<PathBuf> {
+        let mut folder = self.0.clone();
+        for part in key.rsplit_once('/').map_or("", |(parts, _)| parts).split('/') {
+            folder.push(part);
+            match fs::create_dir(&folder) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(folder)
+    }
+
+    fn write(&self, key: &str, bytes: &[u8], condition: &Condition) -> io::Result<Put> {
+        let (path, parent) = (&self.0.join(key), &self.make_folders(key)?);
         let lock = File::create(self.0.join(LOCK))?;
         flock(&lock, FlockOperation::LockExclusive)?;
         let there = etag(path)?;
@@ -48,10 +60,7 @@ fn etag(path: &Path) -> io::Result<Option<String>> {
 
 impl Objects for Folder {
     fn put(&self, key: &str, bytes: &[u8], condition: &Condition) -> Result<Put, ShareError> {
-        // Where nothing is mounted now, nothing may be written: the folder itself is the user's to make.
-        fs::metadata(&self.0).map_err(ShareError::file("find the folder", &self.0))?;
-        let path = self.0.join(key);
-        self.write(&path, bytes, condition).map_err(ShareError::file("write", path))
+        self.write(key, bytes, condition).map_err(ShareError::file("write", self.0.join(key)))
     }
 
     fn get(&self, key: &str) -> Result<Option<Found>, ShareError> {
@@ -80,7 +89,7 @@ impl Objects for Folder {
     }
 
     fn folders(&self) -> Result<Vec<String>, ShareError> {
-        let list = || {
+        let list = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
             for entry in fs::read_dir(&self.0)? {
                 let entry = entry?;
