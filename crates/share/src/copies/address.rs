@@ -38,7 +38,7 @@ impl CopyAddress {
     /// The settings of AWS can't be read, or lead to a place without encryption.
     pub fn open(&self, cancel: &Arc<AtomicBool>) -> Result<Box<dyn Objects>, ShareError> {
         match self {
-            Self::Folder(path) => Ok(Box::new(Folder(path.clone()))),
+            Self::Folder(path) => Ok(Box::new(Folder { path: path.clone(), cancel: Arc::clone(cancel) })),
         }
     }
 }
