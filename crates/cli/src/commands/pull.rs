@@ -1,27 +1,28 @@
-//! `diskproof pull ADDRESS`: fetches a run from a registry.
+//! `diskproof pull ADDRESS`: fetches a run from a registry or a bucket.
 
 use super::judged::unreadable;
-use super::share::{failure, folder, options, size};
+use super::share::{failure, folder, options_of, size};
 use crate::args::Pull;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use record::printable::Shown as _;
-use share::{Address, Pulled, Puller};
+use share::{Place, Pulled, Puller};
 use store::Store;
 
 /// Format of the JSON document; docs/formats.md.
 const FORMAT: &str = "diskproof.pull/1.0";
 
 pub(crate) fn pull(args: &Pull, settings: &Settings) -> Result<Exit, Failure> {
-    let address = Address::parse(&args.from).map_err(failure)?;
+    let address = Place::parse(&args.from).map_err(failure)?;
     if let Some(name) = args.name.as_deref().filter(|name| !share::is_run_name(name)) {
         return Err(Failure::input(format!(
             "--as {}: a run's name has letters, digits and . _ -, begins with none of . -, has at most 64 characters, and isn't `latest`",
             name.shown()
         )));
     }
-    let remote = share::open(&address, &options(&args.place)?).map_err(failure)?;
+    let options = options_of(&args.place)?;
+    let remote = address.open(&options.registry, &options.bucket).map_err(failure)?;
     let store = Store::open(&settings.store.value).map_err(unreadable)?;
     let puller = Puller { store: &store, folder: &folder(settings), name: args.name.as_deref() };
     let signers = args.allowed_signers.as_deref();
@@ -37,7 +38,7 @@ pub(crate) fn pull(args: &Pull, settings: &Settings) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn told(address: &Address, pulled: &Pulled) -> String {
+fn told(address: &Place, pulled: &Pulled) -> String {
     let Pulled { run, info, received_bytes, was_here, .. } = pulled;
     let mut text = if *was_here {
         format!("run {run} is this run already; nothing was stored\n")
@@ -67,7 +68,7 @@ fn signed(pulled: &Pulled) -> String {
     }
 }
 
-fn document(address: &Address, pulled: &Pulled) -> Result<String, Failure> {
+fn document(address: &Place, pulled: &Pulled) -> Result<String, Failure> {
     let document = serde_json::json!({
         "format": FORMAT,
         "run": pulled.run,

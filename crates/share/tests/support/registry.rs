@@ -20,7 +20,7 @@ impl Drop for Server {
 }
 
 /// A port that nobody listened on a moment ago.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
