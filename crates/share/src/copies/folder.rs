@@ -1,8 +1,9 @@
 //! A folder as a destination, e.g. on another machine's disk by NFS.
 
-use super::objects::{Condition, Found, OBJECT_BYTES, Objects, Put};
+use super::objects::{Found, OBJECT_BYTES, Objects};
 use crate::digest::Digest;
 use crate::error::ShareError;
+use crate::s3::{Condition, Put};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -84,6 +85,11 @@ fn etag(path: &Path) -> io::Result<Option<String>> {
 }
 
 impl Objects for Folder {
+    /// It does by the lock.
+    fn keeps_conditions(&self) -> Result<bool, ShareError> {
+        Ok(true)
+    }
+
     fn put(&self, key: &str, bytes: &[u8], condition: &Condition) -> Result<Put, ShareError> {
         self.write(key, bytes, condition).map_err(ShareError::file("write", self.path.join(key)))
     }
