@@ -7,7 +7,8 @@ mod tests;
 
 use crate::args::Global;
 use keys::{
-    ALLOWED_SIGNERS, COLOR, Color, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG, STATE, STORE, SUDO, Sudo,
+    ALLOWED_SIGNERS, COLOR, Color, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG, STATE, STORE, SUDO,
+    Sudo,
 };
 use record::printable::Shown as _;
 use std::ffi::OsString;

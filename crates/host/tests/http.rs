@@ -180,8 +180,12 @@ fn a_batch_is_one_connection_and_ends_at_the_first_request_without_a_reply() {
     let mut cut = kept("200 OK", b"0123456789");
     cut.truncate(cut.len() - 4);
     let cut = String::from_utf8(cut).unwrap().replace("keep-alive", "close").into_bytes();
-    let (origin, seen) =
-        persistent(vec![kept("404 Not Found", b"no\nno"), kept("201 Created", b""), kept("200 OK", b"{}"), cut]);
+    let (origin, seen) = persistent(vec![
+        kept("404 Not Found", b"no\nno"),
+        kept("201 Created", b""),
+        kept("200 OK", b"{}"),
+        cut,
+    ]);
     let requests = [
         to(&origin, "/a", "GET").secret_header("Authorization", "Bearer t"),
         to(&origin, "/b", "PUT").body(Body::File { path: file.clone(), offset: 0, bytes: 300_000 }),
@@ -197,7 +201,9 @@ fn a_batch_is_one_connection_and_ends_at_the_first_request_without_a_reply() {
     assert_eq!(seen.len(), 4, "nothing is sent after the failure");
     assert!(seen.iter().all(|(number, _)| *number == 0), "one connection");
     assert!(seen[1].1.body == all && seen[2].1.body == b"small");
-    assert!(seen[0].1.head.contains("Authorization: Bearer t\r\n") && !seen[1].1.head.contains("Authorization"));
+    assert!(
+        seen[0].1.head.contains("Authorization: Bearer t\r\n") && !seen[1].1.head.contains("Authorization")
+    );
 
     let part = Body::File { path: file, offset: 1, bytes: 2 };
     let refused = send_batch(&[to(&origin, "/f", "PUT").body(part)], &AtomicBool::new(false));

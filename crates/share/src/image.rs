@@ -134,8 +134,8 @@ impl ImageInfo {
 
     /// Refuses what names other files, or none.
     fn read(bytes: &[u8]) -> Result<Self, String> {
-        let info: Self =
-            serde_json::from_slice(bytes).map_err(|error| format!("its description can't be read ({error})"))?;
+        let info: Self = serde_json::from_slice(bytes)
+            .map_err(|error| format!("its description can't be read ({error})"))?;
         if info.format.major != FORMAT.major {
             return Err(format!("its format is {}, and this diskproof reads {FORMAT}", info.format));
         }
@@ -193,7 +193,8 @@ pub fn push_image(image: &OutgoingImage, remote: &dyn Remote, replace: bool) -> 
         packed_by: image.program.clone(),
         files,
     };
-    let packed = |source: serde_json::Error| ShareError::Pack { what: "the image".to_owned(), source: source.into() };
+    let packed =
+        |source: serde_json::Error| ShareError::Pack { what: "the image".to_owned(), source: source.into() };
     let config = serde_json::to_vec(&info).map_err(packed)?;
     let config_digest = Digest::of(&config);
     let manifest = Manifest {

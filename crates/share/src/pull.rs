@@ -114,7 +114,8 @@ impl Puller<'_> {
         origin: &Origin,
     ) -> Result<u64, ShareError> {
         let from = &origin.from;
-        folder.has_room(info.layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size_bytes)))?;
+        folder
+            .has_room(info.layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size_bytes)))?;
         let mut paths = Vec::new();
         for layer in &info.layers {
             paths.push(fetch(remote, &layer.digest, layer.size_bytes, folder)?);
@@ -189,7 +190,11 @@ impl Folder {
     }
 }
 
-pub(crate) fn fetch_small(remote: &dyn Remote, blob: &Descriptor, folder: &Folder) -> Result<Vec<u8>, ShareError> {
+pub(crate) fn fetch_small(
+    remote: &dyn Remote,
+    blob: &Descriptor,
+    folder: &Folder,
+) -> Result<Vec<u8>, ShareError> {
     if blob.size > SMALL_BYTES {
         let why = "its description or signature is too large".to_owned();
         return Err(ShareError::Unreadable { from: remote.address(), why });
@@ -199,7 +204,12 @@ pub(crate) fn fetch_small(remote: &dyn Remote, blob: &Descriptor, folder: &Folde
 }
 
 /// Fetches a blob and checks its digest. A file that is wrong is removed, so that the next try begins anew.
-pub(crate) fn fetch(remote: &dyn Remote, digest: &Digest, bytes: u64, folder: &Folder) -> Result<PathBuf, ShareError> {
+pub(crate) fn fetch(
+    remote: &dyn Remote,
+    digest: &Digest,
+    bytes: u64,
+    folder: &Folder,
+) -> Result<PathBuf, ShareError> {
     let path = folder.path.join(digest.hex());
     let there = fs::metadata(&path).map_or(0, |about| about.len());
     if there != bytes {

@@ -12,8 +12,8 @@ mod swift;
 
 use cutter::Cutter;
 use diskproof_share::{
-    Address, Credentials, Digest, ImagePart, OutgoingImage, Puller, RegistryOptions, Remote, ShareError, image_tag, open,
-    pull_image, push, push_image,
+    Address, Credentials, Digest, ImagePart, OutgoingImage, Puller, RegistryOptions, Remote, ShareError,
+    image_tag, open, pull_image, push, push_image,
 };
 use host::http::{Body, HttpUrl, Request, send};
 use record::target::ImageFormat;

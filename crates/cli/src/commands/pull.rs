@@ -111,15 +111,16 @@ fn told(address: &Address, pulled: &Pulled, images: &[OnImage]) -> String {
 fn signed(pulled: &Pulled) -> String {
     match (&pulled.signer, pulled.is_signed) {
         (Some(signer), _) => format!("signed by {}", signer.shown()),
-        (None, true) => "signed, but not checked: --allowed-signers FILE or the setting allowed_signers checks it".to_owned(),
+        (None, true) => {
+            "signed, but not checked: --allowed-signers FILE or the setting allowed_signers checks it"
+                .to_owned()
+        }
         (None, false) => "not signed: anybody who may write to that place may have made it".to_owned(),
     }
 }
 
 fn document(address: &Address, pulled: &Pulled, images: &[OnImage]) -> Result<String, Failure> {
-    let image = |image: &OnImage| {
-        serde_json::json!({ "digest": image.digest, "address": image.at.as_ref().map(ToString::to_string) })
-    };
+    let image = |image: &OnImage| serde_json::json!({ "digest": image.digest, "address": image.at.as_ref().map(ToString::to_string) });
     let document = serde_json::json!({
         "format": FORMAT,
         "run": pulled.run,

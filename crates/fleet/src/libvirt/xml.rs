@@ -261,7 +261,8 @@ mod tests {
         };
         let disks = [disk("/a'b", "virtio", false), disk("/c", "scsi", false), disk("/d", "virtio", true)];
         let host = Host { arch: "x86_64".to_owned(), cpu: Cpu::Emulated };
-        let xml = domain(&wanted, &[Mac([0x52, 0x54, 0, 1, 2, 3])], &disks, None, &host, "<m/>", Some("ab12"));
+        let xml =
+            domain(&wanted, &[Mac([0x52, 0x54, 0, 1, 2, 3])], &disks, None, &host, "<m/>", Some("ab12"));
         let parsed = roxmltree::Document::parse(&xml).unwrap();
         let texts = |name: &str, key: &str| -> Vec<String> {
             let found = parsed.descendants().filter(|node| node.has_tag_name(name));
@@ -269,10 +270,10 @@ mod tests {
         };
         assert_eq!(texts("domain", "type"), ["qemu"]);
         assert_eq!(texts("source", "file"), ["/a'b", "/d"]);
-        assert_eq!((texts("entry", "name"), texts("smbios", "mode")), (
-            vec!["sku".to_owned(), "family".to_owned()],
-            vec!["sysinfo".to_owned()]
-        ));
+        assert_eq!(
+            (texts("entry", "name"), texts("smbios", "mode")),
+            (vec!["sku".to_owned(), "family".to_owned()], vec!["sysinfo".to_owned()])
+        );
         assert_eq!(
             (texts("source", "pool"), texts("source", "volume")),
             (vec!["vg0".to_owned()], vec!["/c".to_owned()])

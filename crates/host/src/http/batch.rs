@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn what_curl_prints_is_cut_at_its_marks() {
-        let requests = [1, 2, 3]
-            .map(|_| Request::new("GET", HttpUrl::parse("http://h/").unwrap()));
-        let printed = b"HTTP/1.1 200 OK\r\n\r\nbody\nmark 9\n\nm 0\nHTTP/1.1 404 No\r\nA: b\r\n\r\n\nm 0\n\nm 7\n";
+        let requests = [1, 2, 3].map(|_| Request::new("GET", HttpUrl::parse("http://h/").unwrap()));
+        let printed =
+            b"HTTP/1.1 200 OK\r\n\r\nbody\nmark 9\n\nm 0\nHTTP/1.1 404 No\r\nA: b\r\n\r\n\nm 0\n\nm 7\n";
         let found = replies(&requests, printed, "m");
         let first = found[0].as_ref().unwrap();
         assert_eq!((first.status, &first.body[..]), (200, &b"body\nmark 9\n"[..]));

@@ -38,7 +38,8 @@ pub(super) fn survey(
 pub(super) fn put_blobs(registry: &Registry, blobs: &[Blob<'_>]) -> Result<(), ShareError> {
     let url = registry.url("blobs/uploads/")?;
     let begun = ask_all(registry, blobs.iter().map(|_| Request::new("POST", url.clone())).collect())?;
-    let url = |reply: Option<Reply>| reply.filter(|reply| reply.status == 202).and_then(|reply| reply.location());
+    let url =
+        |reply: Option<Reply>| reply.filter(|reply| reply.status == 202).and_then(|reply| reply.location());
     let urls: Vec<Option<HttpUrl>> = begun.into_iter().map(url).collect();
     let begun: Vec<(&Blob<'_>, &HttpUrl)> =
         blobs.iter().zip(&urls).filter_map(|(blob, url)| Some((blob, url.as_ref()?))).collect();

@@ -111,7 +111,9 @@ impl Upload<'_> {
 
     fn finish(&self, url: &HttpUrl, body: Body) -> Result<(), ShareError> {
         let reply = self.registry.ask(last_request(url.clone(), self.blob.digest, body))?;
-        if reply.status == 201 || (reply.status == 204 && self.registry.has_blob(self.blob.digest, self.blob.bytes)?) {
+        if reply.status == 201
+            || (reply.status == 204 && self.registry.has_blob(self.blob.digest, self.blob.bytes)?)
+        {
             return Ok(());
         }
         Err(self.registry.unexpected("take a blob", &reply))

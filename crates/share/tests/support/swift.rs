@@ -35,6 +35,14 @@ pub(crate) fn docker_on_swift(folder: &Path) -> OnSwift {
 }
 
 fn logs_in(login: &str) -> bool {
-    let asked = ["--silent", "--fail", "--header", "X-Auth-User: test:tester", "--header", "X-Auth-Key: testing", login];
+    let asked = [
+        "--silent",
+        "--fail",
+        "--header",
+        "X-Auth-User: test:tester",
+        "--header",
+        "X-Auth-Key: testing",
+        login,
+    ];
     Command::new("curl").args(asked).output().unwrap().status.success()
 }

@@ -20,7 +20,8 @@ pub(super) fn push(args: &ImagesPush, settings: &Settings) -> Result<Exit, Failu
     let at = open(&fleet::here(), settings)?;
     let image = images::find(&at, &args.image).map_err(Failure::input)?;
     let digest = Digest::parse(&format!("sha256:{}", image.digest));
-    let digest = digest.ok_or_else(|| Failure::machine("the image has no digest; remove it and import it anew"))?;
+    let digest =
+        digest.ok_or_else(|| Failure::machine("the image has no digest; remove it and import it anew"))?;
     address.reference.get_or_insert_with(|| Reference::Tag(image_tag(&digest)));
     let options = options(&args.place)?;
     let remote = share::open(&address, &options).map_err(failure)?;

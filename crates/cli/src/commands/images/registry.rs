@@ -28,7 +28,11 @@ pub(super) fn import(args: &ImagesImport, from: &From, settings: &Settings) -> R
         return Ok(Exit::Signal(signal));
     }
     let pulled = pulled.map_err(failure)?;
-    output::aside(&format!("image {} from {address}: {} are here", pulled.info.name, size(pulled.total_bytes)));
+    output::aside(&format!(
+        "image {} from {address}: {} are here",
+        pulled.info.name,
+        size(pulled.total_bytes)
+    ));
     // The registry's digest was checked; this one is the user's own, or the same once more for each machine.
     let digest = args.sha256.clone().unwrap_or_else(|| pulled.info.disk_digest().to_string());
     let name = args.name.as_deref().unwrap_or(&pulled.info.name);
