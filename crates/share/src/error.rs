@@ -139,6 +139,14 @@ pub enum ShareError {
         /// Bytes that are free there.
         free_bytes: u64,
     },
+    /// Another process of the same store measures the run.
+    #[error("another diskproof goes on with run {run} on this machine: {} is locked", path.shown())]
+    Controlled {
+        /// The run.
+        run: RunId,
+        /// The lock.
+        path: PathBuf,
+    },
     /// Another pull of the same run is under way.
     #[error("another diskproof is fetching the same: {} is locked", path.shown())]
     Busy {

@@ -4,6 +4,7 @@
 mod address;
 pub mod anonymise;
 mod bundle;
+pub mod copies;
 mod digest;
 mod error;
 mod image;

@@ -131,7 +131,7 @@ impl Puller<'_> {
             stopped: &head.stopped,
             started_unix_ms: info.started_unix_ms,
             trials_planned: info.trials_planned,
-            origin,
+            origin: Some(origin),
         };
         self.store.receive_run(&received, trials)?;
         Ok(info.layers.iter().map(|layer| layer.size_bytes).sum())
