@@ -37,6 +37,11 @@ cloud_needs="/usr/bin/aws awscli
 /usr/lib/python3/dist-packages/pip python3-pip"
 test_needs="pip3 python3-pip
 docker-registry docker-registry
+swift-proxy-server swift-proxy
+swift-account-server swift-account
+swift-container-server swift-container
+swift-object-server swift-object
+memcached memcached
 ssh-keygen openssh-client
 python3 python3
 ansible-playbook ansible-core

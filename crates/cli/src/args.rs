@@ -23,7 +23,7 @@ pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use guests::{
     GuestPatterns, Guests, GuestsBuild, GuestsCreate, GuestsDestroy, GuestsList, GuestsMigrate, GuestsShell,
     GuestsStop, GuestsValidate, GuestsVerb, GuestsViewer, Images, ImagesAvail, ImagesBuild, ImagesImport,
-    ImagesList, ImagesRemove, ImagesVerb, OneGuest,
+    ImagesList, ImagesPush, ImagesRemove, ImagesVerb, OneGuest,
 };
 pub(crate) use import::Import;
 pub(crate) use job::{Cut, Job, JobCollect, JobMake, JobRun, JobSubmit, JobVerb, JobWork};

@@ -7,8 +7,8 @@ mod tests;
 
 use crate::args::Global;
 use keys::{
-    COLOR, COPY_TO, Color, CopyTo, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG, STATE, STORE, SUDO,
-    Sudo,
+    ALLOWED_SIGNERS, COLOR, COPY_TO, Color, CopyTo, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG,
+    STATE, STORE, SUDO, Sudo,
 };
 use record::printable::Shown as _;
 use std::ffi::OsString;
@@ -74,6 +74,8 @@ pub(crate) struct Settings {
     pub(crate) sudo: Setting<Sudo>,
     /// See [`SSH_CONFIG`].
     pub(crate) ssh_config: Setting<Option<PathBuf>>,
+    /// See [`ALLOWED_SIGNERS`].
+    pub(crate) allowed_signers: Setting<Option<PathBuf>>,
     /// See [`COPY_TO`].
     pub(crate) copy_to: Setting<CopyTo>,
     /// The configuration files that diskproof looks for, and whether each exists.
@@ -196,6 +198,7 @@ impl Settings {
             progress: pick(PROGRESS, &said, || Ok(Progress::Auto))?,
             sudo: pick(SUDO, &said, || Ok(Sudo::Auto))?,
             ssh_config: pick(SSH_CONFIG, &said, || Ok(None))?,
+            allowed_signers: pick(ALLOWED_SIGNERS, &said, || Ok(None))?,
             copy_to: pick(COPY_TO, &said, || Ok(CopyTo(None)))?,
             files: files.into_iter().map(|(path, _)| (path.clone(), path.exists())).collect(),
         })
@@ -210,6 +213,7 @@ impl Settings {
             (PROGRESS, self.progress.value.to_text(), &self.progress.origin),
             (SUDO, self.sudo.value.to_text(), &self.sudo.origin),
             (SSH_CONFIG, self.ssh_config.value.to_text(), &self.ssh_config.origin),
+            (ALLOWED_SIGNERS, self.allowed_signers.value.to_text(), &self.allowed_signers.origin),
             (COPY_TO, self.copy_to.value.to_text(), &self.copy_to.origin),
         ]
     }

@@ -281,21 +281,23 @@ impl Lab {
         if let Ok(Some(card)) = Card::read(&self.guest) {
             self.door_of(&card).close(&LocalRunner);
         }
-        let Some(found) = process::find(&self.guest.pidfile()) else { return Ok(()) };
-        if let Ok(mut monitor) = monitor(&self.guest) {
-            // QEMU may end before it answers.
-            let _ = monitor.ask("quit", json!({}));
-            if found.ends_within(QUIT) {
-                return Ok(());
+        // QEMU goes to the background by two forks. Until then, several processes have its arguments, and the last one is the guest.
+        while let Some(found) = process::find(&self.guest.pidfile()) {
+            if let Ok(mut monitor) = monitor(&self.guest) {
+                // QEMU may end before it answers.
+                let _ = monitor.ask("quit", json!({}));
+                if found.ends_within(QUIT) {
+                    continue;
+                }
+            }
+            found.kill();
+            if !found.ends_within(QUIT) {
+                return Err(LabError::Broken {
+                    what: format!("the process {} of the lab {} does not end", found.pid, self.name),
+                });
             }
         }
-        found.kill();
-        if found.ends_within(QUIT) {
-            return Ok(());
-        }
-        Err(LabError::Broken {
-            what: format!("the process {} of the lab {} does not end", found.pid, self.name),
-        })
+        Ok(())
     }
 
     /// Starts the guest, whatever an earlier one left. The caller holds the lock.

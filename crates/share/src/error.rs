@@ -41,8 +41,8 @@ pub enum ShareError {
         /// The error.
         source: io::Error,
     },
-    /// What was fetched isn't a run.
-    #[error("{from} holds no run that this diskproof reads: {why}")]
+    /// What was fetched isn't a run, or not an image.
+    #[error("{from} holds nothing of this kind that this diskproof reads: {why}")]
     Unreadable {
         /// The address.
         from: String,
@@ -174,7 +174,7 @@ pub enum ShareError {
     Signature(String),
     /// The archives would take too much of the disk that holds the results.
     #[error(
-        "the run has {needed_bytes} bytes, which is more than half of the {free_bytes} bytes that are free at {}; make room, or \
+        "it has {needed_bytes} bytes, which is more than half of the {free_bytes} bytes that are free at {}; make room, or \
          set another results file by --store", path.shown()
     )]
     Room {
@@ -194,7 +194,7 @@ pub enum ShareError {
         path: PathBuf,
     },
     /// Another pull of the same run is under way.
-    #[error("another diskproof is fetching the same run: {} is locked", path.shown())]
+    #[error("another diskproof is fetching the same: {} is locked", path.shown())]
     Busy {
         /// The lock.
         path: PathBuf,

@@ -8,6 +8,7 @@ mod bundle;
 pub mod copies;
 mod digest;
 mod error;
+mod image;
 mod oci;
 mod patience;
 mod place;
@@ -23,10 +24,13 @@ pub use address::{Address, Reference};
 pub use bundle::{Layer, LayerKind, Packed, PackedLayer, Packer, RunInfo, Signature, facts, is_run_name};
 pub use digest::Digest;
 pub use error::ShareError;
+pub use image::{
+    ImageFile, ImageInfo, ImagePart, OutgoingImage, PulledImage, image_tag, pull_image, push_image,
+};
 pub use oci::{Credentials, Options as RegistryOptions};
 pub use patience::Patience;
 pub use place::{Place, open};
 pub use pull::{Pulled, Puller, Verify};
 pub use push::{Pushed, push};
-pub use remote::Remote;
+pub use remote::{Blob, Remote};
 pub use sign::{sign, verify};

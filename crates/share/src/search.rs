@@ -1,7 +1,7 @@
 //! Looks for runs in a repository or a bucket, by the annotations of their manifests: nothing else is fetched.
 
 use crate::address::{Address, Reference};
-use crate::bundle::{FACTS, Manifest, annotation, short};
+use crate::bundle::{FACTS, Manifest, RUN, annotation, short};
 use crate::error::ShareError;
 use crate::oci::{Options, Registry};
 use crate::place::Place;
@@ -34,7 +34,7 @@ pub struct Listing {
 pub fn list(place: &Place, registry: &Options, bucket: &s3::Options) -> Result<Listing, ShareError> {
     let mut listing = Listing::default();
     let mut take = |tag: String, manifest: Option<Vec<u8>>| match manifest
-        .and_then(|bytes| Manifest::read(&bytes).ok())
+        .and_then(|bytes| Manifest::read(&bytes, RUN).ok())
     {
         Some(manifest) => listing.runs.push(Listed { tag, facts: facts(&manifest) }),
         None => listing.others += 1,

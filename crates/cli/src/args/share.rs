@@ -98,7 +98,8 @@ pub(crate) struct Pull {
     /// Store it under this name; default: the name that it has there
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Take only a run that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS)
+    /// Take only a run that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS); `none`: check no signature. Default: the
+    /// setting allowed_signers
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) allowed_signers: Option<PathBuf>,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! `diskproof push RUN ADDRESS`: sends a run to a registry or a bucket.
 
 use super::judged::unreadable;
-use super::share::{failure, folder, options_of, size};
+use super::share::{agreed, failure, folder, options_of, size};
 use super::show::{find, open_existing};
 use crate::args::Push;
 use crate::exit::{Exit, Failure};
@@ -128,13 +128,6 @@ fn of_the_users(plan: &Plan) -> Vec<String> {
         }
     }
     what
-}
-
-fn agreed() -> Result<bool, Failure> {
-    if !output::can_ask() {
-        return Err(Failure::input("nothing was sent: there is no terminal to ask at; --yes sends it"));
-    }
-    Ok(output::ask("send it? [y/N] ").is_some_and(|typed| matches!(typed.as_str(), "y" | "Y" | "yes")))
 }
 
 fn told(run: &RunId, address: &Place, pushed: &Pushed) -> String {

@@ -2,6 +2,7 @@
 
 use crate::args::Place;
 use crate::exit::Failure;
+use crate::output;
 use crate::settings::Settings;
 use record::printable::Shown as _;
 use share::s3::{self, Settings as AwsSettings};
@@ -76,4 +77,15 @@ pub(crate) fn size(bytes: u64) -> String {
         10_000..10_000_000 => format!("{} kB", bytes / 1000),
         _ => format!("{} MB", bytes / 1_000_000),
     }
+}
+
+/// Asks whether to send what was listed.
+///
+/// # Errors
+/// There is no terminal to ask at.
+pub(crate) fn agreed() -> Result<bool, Failure> {
+    if !output::can_ask() {
+        return Err(Failure::input("nothing was sent: there is no terminal to ask at; --yes sends it"));
+    }
+    Ok(output::ask("send it? [y/N] ").is_some_and(|typed| matches!(typed.as_str(), "y" | "Y" | "yes")))
 }

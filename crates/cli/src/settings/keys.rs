@@ -68,6 +68,15 @@ pub(crate) const SSH_CONFIG: Key = Key {
     default: "none: ssh's own files",
 };
 
+/// Whose signatures `pull` trusts.
+pub(crate) const ALLOWED_SIGNERS: Key = Key {
+    name: "allowed_signers",
+    variable: "DISKPROOF_ALLOWED_SIGNERS",
+    flag: "pull --allowed-signers",
+    help: "`pull` takes only runs that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS)",
+    default: "none: signatures aren't checked",
+};
+
 /// Where finished trials are copied to.
 pub(crate) const COPY_TO: Key = Key {
     name: "copy_to",
@@ -78,7 +87,7 @@ pub(crate) const COPY_TO: Key = Key {
 };
 
 /// All settings, in the order of their documentation.
-pub(crate) const KEYS: [Key; 7] = [STORE, STATE, COLOR, PROGRESS, SUDO, SSH_CONFIG, COPY_TO];
+pub(crate) const KEYS: [Key; 8] = [STORE, STATE, COLOR, PROGRESS, SUDO, SSH_CONFIG, ALLOWED_SIGNERS, COPY_TO];
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

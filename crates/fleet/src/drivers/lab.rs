@@ -260,6 +260,23 @@ impl LabDriver {
         Lab::open(&self.state_dir, guest).map_err(|error| failed(&error))
     }
 
+    /// The note of a machine's guest, written if it is a new one. A guest of this name that is not of this claim is left alone.
+    fn noted(&self, lab: &Lab, claim: &Claim, machine: &MachineRequest) -> Result<Note, Failure> {
+        let guest = lab.name().to_owned();
+        match self.notes()?.into_iter().find(|note| note.guest == guest) {
+            Some(note) if note.claim.id == claim.id => return Ok(note),
+            Some(_) => return Err(foreign(&guest)),
+            None => {}
+        }
+        // A guest of ours has its note before it has anything else.
+        if lab.status().map_err(|error| failed(&error))?.state != State::Down {
+            return Err(foreign(&guest));
+        }
+        let note = Note { claim: claim.clone(), machine: machine.name.clone(), guest, made: now() };
+        self.write(&note)?;
+        Ok(note)
+    }
+
     fn create(
         &self,
         claim: &Claim,
@@ -270,11 +287,7 @@ impl LabDriver {
         let guest = guest_name(claim, &machine.name);
         // It may refuse the guest: a note of one that can't be opened could never be removed.
         let lab = self.lab(&guest)?;
-        let note =
-            Note { claim: claim.clone(), machine: machine.name.clone(), guest: guest.clone(), made: now() };
-        if !self.notes()?.iter().any(|known| known.claim.id == claim.id && known.guest == guest) {
-            self.write(&note)?;
-        }
+        let note = self.noted(&lab, claim, machine)?;
         tell.made(note.resource());
         let ear = |step: &StepEvent| tell.step(Some(&machine.name), step.to_string());
         let user = |text: String| Failure { blame: Blame::User, text, help: None };
@@ -393,6 +406,16 @@ fn failed(error: &LabError) -> Failure {
     Failure { blame, text: chain(error), help: None }
 }
 
+fn foreign(guest: &str) -> Failure {
+    Failure {
+        blame: Blame::User,
+        text: format!("the guest {guest} exists, and it is not of this claim"),
+        help: Some(format!(
+            "create under another claim; or `diskproof lab down --name {guest}`, if nobody needs it"
+        )),
+    }
+}
+
 fn broken(what: &str, error: &dyn std::error::Error) -> Failure {
     Failure { blame: Blame::Provider, text: format!("{what}: {}", chain(error)), help: None }
 }
@@ -462,6 +485,32 @@ mod tests {
         let mut output = Vec::new();
         let tell = Teller::new(&mut output);
         assert!(driver.create(&claim, &machine, "ssh-ed25519 AAAA", &tell).is_err());
+        assert_eq!(driver.notes().unwrap(), []);
+    }
+
+    #[test]
+    fn a_guest_that_is_not_of_the_claim_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let driver = LabDriver::new(dir.path().to_path_buf());
+        // The names of guests show eight digits of the claim's id.
+        let (ours, other) = (claim("0123456789abcdef"), claim("01234567ffffffff"));
+        let guest = guest_name(&ours, "m");
+        let mut output = Vec::new();
+        let tell = Teller::new(&mut output);
+        let refused = || {
+            let machine = machine(json!({}), json!({}), Some(1 << 20));
+            let failure = driver.create(&ours, &machine, "ssh-ed25519 AAAA", &tell).unwrap_err();
+            assert!(failure.text.contains(&format!("the guest {guest} exists")), "{failure:?}");
+        };
+        let note = super::Note { claim: other, machine: "m".to_owned(), guest: guest.clone(), made: 1 };
+        driver.write(&note).unwrap();
+        refused();
+        assert_eq!(driver.notes().unwrap(), [note]);
+        // A guest of `diskproof lab up`, which has no note.
+        let folder = driver.folder().join(format!("{guest}.json"));
+        std::fs::remove_file(folder).unwrap();
+        std::fs::create_dir_all(dir.path().join("lab/guests").join(&guest)).unwrap();
+        refused();
         assert_eq!(driver.notes().unwrap(), []);
     }
 

@@ -29,7 +29,7 @@ pub(crate) fn start(mut command: Command, address: String) -> Server {
     let server = Server { child, address };
     let began = Instant::now();
     while TcpStream::connect(&server.address).is_err() {
-        assert!(began.elapsed() < Duration::from_secs(30), "{command:?} doesn't listen");
+        assert!(began.elapsed() < Duration::from_secs(120), "{command:?} doesn't listen");
         std::thread::sleep(Duration::from_millis(20));
     }
     server
@@ -37,13 +37,18 @@ pub(crate) fn start(mut command: Command, address: String) -> Server {
 
 /// Debian's docker-registry on its file system driver; with a file of htpasswd, it wants a password.
 pub(crate) fn docker(folder: &Path, passwords: Option<&Path>) -> Server {
-    let address = format!("127.0.0.1:{}", free_port());
     let auth = passwords.map_or(String::new(), |path| {
         format!("auth: {{ htpasswd: {{ realm: test, path: {} }} }}\n", path.to_string_lossy())
     });
+    let storage = format!("filesystem: {{ rootdirectory: {}/data }}", folder.to_string_lossy());
+    registry_on(folder, &storage, &auth)
+}
+
+/// Debian's docker-registry on a storage driver.
+pub(crate) fn registry_on(folder: &Path, storage: &str, auth: &str) -> Server {
+    let address = format!("127.0.0.1:{}", free_port());
     let config = format!(
-        "version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {}/data }}, delete: {{ enabled: true }} }}\nhttp: {{ addr: \"{address}\" }}\n{auth}",
-        folder.to_string_lossy()
+        "version: 0.1\nlog: {{ level: error }}\nstorage: {{ {storage}, delete: {{ enabled: true }} }}\nhttp: {{ addr: \"{address}\" }}\n{auth}"
     );
     let file = folder.join("registry.yml");
     fs::write(&file, config).unwrap();
