@@ -37,7 +37,7 @@ set -eu
 cat /etc/debian_version
 grep ^hosts: /etc/nsswitch.conf
 curl --version | head -n 1
-at=oci://registry.test:$1/chroot:$2
+at=oci://registry.test:$1/$2:run
 export HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
 diskproof import /root/job.json
 diskproof push latest "$at" --plain-http --yes

@@ -26,9 +26,11 @@ pub(crate) fn free_port() -> u16 {
 
 pub(crate) fn start(mut command: Command, address: String) -> Server {
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let server = Server { child, address };
+    let mut server = Server { child, address };
     let began = Instant::now();
     while TcpStream::connect(&server.address).is_err() {
+        let ended = server.child.try_wait().unwrap();
+        assert!(ended.is_none(), "{command:?} ended: {ended:?}");
         assert!(began.elapsed() < Duration::from_secs(120), "{command:?} doesn't listen");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -55,8 +55,8 @@ END_OF_FILE
 for filter in catch_errors gatekeeper bulk copy slo dlo; do
     printf '[filter:%s]\nuse = egg:swift#%s\n' "$filter" "$filter" >>/etc/swift/proxy.conf
 done
-# What swift-ring-builder does by nine calls, in one
-python3 - "account=${ports[account]}" "container=${ports[container]}" "object=${ports[object]}" <<'END_OF_FILE'
+# What swift-ring-builder does by nine calls, in one; Debian's Swift is a package of Debian's Python.
+/usr/bin/python3 - "account=${ports[account]}" "container=${ports[container]}" "object=${ports[object]}" <<'END_OF_FILE'
 import sys
 from swift.common.ring import RingBuilder
 for kind, port in (word.split("=") for word in sys.argv[1:]):
