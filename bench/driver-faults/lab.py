@@ -53,6 +53,9 @@ exec "$real" "$@"
 
 def install():
     """Puts the wrapper in the place of the programs, for this process and its children only."""
+    # A folder that was used before keeps only the saved states.
+    for old in (WORK / "usr", FAULT, GUESTS, STATE / "lab/stays", NOTES):
+        shutil.rmtree(old, ignore_errors=True)
     REAL.mkdir(parents=True)
     FAULT.mkdir()
     # QEMU looks for its firmware beside its own folder.
@@ -64,7 +67,8 @@ def install():
     for program in PROGRAMS:
         shutil.copy(f"/usr/bin/{program}", REAL / program)
         subprocess.run(["mount", "--bind", FAULT / "wrapper", f"/usr/bin/{program}"], check=True)
-    (STATE / "lab").mkdir(parents=True)
+    (STATE / "lab").mkdir(parents=True, exist_ok=True)
+    (STATE / "lab/base").unlink(missing_ok=True)
     (STATE / "lab/base").symlink_to(IMAGES / "base")
     STATE.chmod(0o700)
 
@@ -274,23 +278,24 @@ def disturbed(request, kind, at, moment):
         time.sleep(0.002)
 
 
-def half_made(numbers):
-    """A guest whose create was killed: while QEMU starts, is restored, or is up already."""
+def half_made(numbers, has_connection):
+    """A guest whose create was killed: while QEMU starts, is restored, or is up already; or after ssh made its shared connection."""
     arrange("none", 0)
     driver = started(task("create"))
-    while driver.poll() is None and not qemus():
+    while driver.poll() is None and not ((GUESTS / GUEST / "ssh").exists() if has_connection else qemus()):
         time.sleep(0.03)
-    time.sleep(numbers.random() * 4)
+    time.sleep(numbers.random() * (0.5 if has_connection else 4))
     kill(driver)
 
 
 def one(number, numbers):
     kind = list(WAYS)[number % len(WAYS)]
     in_destroy = numbers.random() < 0.5 if kind not in ("stopped", "dies") else kind == "stopped"
-    at = 1 + numbers.randrange(2 if in_destroy else 6)
-    moment = numbers.random() * (0.6 if in_destroy else 5)
+    # To destroy a guest takes one call of ssh, and a fraction of a second.
+    at = 1 if in_destroy else 1 + numbers.randrange(6)
+    moment = numbers.random() * (0.2 if in_destroy else 5)
     if in_destroy:
-        half_made(numbers)
+        half_made(numbers, kind in ("before", "after", "fail", "unheard"))
     how = disturbed(task("destroy" if in_destroy else "create"), kind, at, moment)
     # Some interrupted creates are repeated, as a person would.
     if not in_destroy and number % 10 == 0:

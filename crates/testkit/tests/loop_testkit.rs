@@ -74,7 +74,12 @@ fn loop_late_look_makes_an_empty_device() {
     losetup(&["-d".as_ref(), node.as_os_str()]);
     std::fs::remove_file(&file).unwrap();
     assert!(!is_unused(), "a device that was used shows it after its file is gone");
-    device::loop_control::remove(dev, number).unwrap();
+    // Another program may have it open for a moment.
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while let Err(error) = device::loop_control::remove(dev, number) {
+        assert!(std::time::Instant::now() < until, "{error}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     assert!(!Path::new(&dir).exists());
 
     let again = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&looked_up));
