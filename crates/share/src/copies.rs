@@ -5,6 +5,7 @@
 //! `experiment.yaml`, one object per trial, and `lease.json`, which says who goes on with the run.
 
 mod address;
+mod bucket;
 mod fetch;
 mod folder;
 mod layout;
@@ -15,5 +16,5 @@ mod sender;
 pub use address::CopyAddress;
 pub use fetch::{CopiedRun, Fetched, fetch, has_run, runs};
 pub use lease::{Claim, Controller, Holder, Lease, LeaseError, Moment};
-pub use objects::{Condition, Found, Objects, Put};
+pub use objects::{Found, Objects};
 pub use sender::{Clock, Sender, Sent};

@@ -1,8 +1,9 @@
 //! Runs elsewhere: a run becomes a bundle of files that are the same whenever the same run is packed, and travels to a registry (OCI)
-//! and back. A pulled run has no judgement: it is judged anew where it arrives.
+//! or a bucket (S3) and back. A pulled run has no judgement: it is judged anew where it arrives.
 
 mod address;
 pub mod anonymise;
+mod base64;
 mod bundle;
 pub mod copies;
 mod digest;
@@ -14,6 +15,7 @@ mod place;
 mod pull;
 mod push;
 mod remote;
+pub mod s3;
 pub mod search;
 mod sign;
 mod tar;
@@ -27,7 +29,7 @@ pub use image::{
 };
 pub use oci::{Credentials, Options as RegistryOptions};
 pub use patience::Patience;
-pub use place::open;
+pub use place::{Place, open};
 pub use pull::{Pulled, Puller, Verify};
 pub use push::{Pushed, push};
 pub use remote::{Blob, Remote};

@@ -1,7 +1,6 @@
 //! A repository of a registry (OCI distribution specification 1.1).
 
 mod auth;
-mod base64;
 mod batch;
 mod credentials;
 mod options;

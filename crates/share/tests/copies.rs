@@ -5,6 +5,7 @@ mod place;
 #[path = "../../store/tests/support/sample.rs"]
 mod sample;
 
+use diskproof_share::ShareError;
 use diskproof_share::copies::{
     Claim, Controller, CopyAddress, LeaseError, Moment, Sender, Sent, fetch, runs,
 };
@@ -280,10 +281,18 @@ fn a_folder_is_a_destination_too() {
 
 #[test]
 fn another_run_of_the_same_name_is_refused_on_both_sides() {
-    let (place, clock, site, elsewhere) = (Place::new(), Clock::new(), begun(), self::site());
+    let (place, clock, site, elsewhere) = (Place::new(), Clock::new(), begun(), site());
     pass(&mut sender(&place, &site.run, "a"), &site.store, &clock);
     elsewhere.store.create_run(&site.run, &plan(1, 3), &environment("6.1")).unwrap();
     assert!(fetch(&*place.boxed(), &elsewhere.store, &site.run, elsewhere.folder.path()).is_err());
     clock.pass(EXPIRED_MS + 1000);
     assert!(pass(&mut sender(&place, &site.run, "b"), &elsewhere.store, &clock).failure.is_some());
+}
+
+#[test]
+fn a_server_that_ignores_conditions_gives_no_lease() {
+    let (place, clock, site) = (Place::new(), Clock::new(), begun());
+    place.ignores_conditions.set(true);
+    let refused = sender(&place, &site.run, "a").claim(clock.now(), false).unwrap_err();
+    assert!(matches!(refused, LeaseError::Share(ShareError::Conditions { .. })), "{refused}");
 }

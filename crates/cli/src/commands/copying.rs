@@ -197,7 +197,8 @@ impl Copying {
         }
         let sent = self.pass(store, asked, (GAP, GAP_LIMIT), false)?;
         let mut warnings = others(&self.run, &sent);
-        if let Some(error) = sent.failure.as_ref().filter(|_| !self.has_warned) {
+        let is_silent = self.has_warned || asked.load(Ordering::Relaxed);
+        if let Some(error) = sent.failure.as_ref().filter(|_| !is_silent) {
             self.has_warned = true;
             warnings.push(format!(
                 "can't copy trials to {}: {}; the run goes on, and what isn't sent is tried again",

@@ -1,13 +1,13 @@
-//! `diskproof pull ADDRESS`: fetches a run from a registry.
+//! `diskproof pull ADDRESS`: fetches a run from a registry or a bucket.
 
 use super::judged::unreadable;
-use super::share::{failure, folder, options, size};
+use super::share::{failure, folder, options_of, size};
 use crate::args::Pull;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use record::printable::Shown as _;
-use share::{Address, Digest, Pulled, Puller, Reference, RegistryOptions, ShareError};
+use share::{Address, Digest, Place, Pulled, Puller, Reference, RegistryOptions, ShareError};
 use std::path::Path;
 use store::Store;
 
@@ -15,15 +15,15 @@ use store::Store;
 const FORMAT: &str = "diskproof.pull/1.0";
 
 pub(crate) fn pull(args: &Pull, settings: &Settings) -> Result<Exit, Failure> {
-    let address = Address::parse(&args.from).map_err(failure)?;
+    let address = Place::parse(&args.from).map_err(failure)?;
     if let Some(name) = args.name.as_deref().filter(|name| !share::is_run_name(name)) {
         return Err(Failure::input(format!(
             "--as {}: a run's name has letters, digits and . _ -, begins with none of . -, has at most 64 characters, and isn't `latest`",
             name.shown()
         )));
     }
-    let options = options(&args.place)?;
-    let remote = share::open(&address, &options).map_err(failure)?;
+    let options = options_of(&args.place)?;
+    let remote = address.open(&options.registry, &options.bucket).map_err(failure)?;
     let store = Store::open(&settings.store.value).map_err(unreadable)?;
     let puller = Puller { store: &store, folder: &folder(settings), name: args.name.as_deref() };
     let signers = signers(args, settings);
@@ -34,7 +34,7 @@ pub(crate) fn pull(args: &Pull, settings: &Settings) -> Result<Exit, Failure> {
         ShareError::Signature(why) => Failure::machine(format!("{why}; {}", checked_by(args, settings))),
         error => failure(error),
     })?;
-    let images = images(&address, &pulled, &options)?;
+    let images = images(&address, &pulled, &options.registry)?;
     if args.json {
         output::json(&document(&address, &pulled, &images)?)?;
     } else {
@@ -68,10 +68,15 @@ struct OnImage {
 }
 
 /// Looks in the run's repository for the images that its guests were made on.
-fn images(address: &Address, pulled: &Pulled, options: &RegistryOptions) -> Result<Vec<OnImage>, Failure> {
+fn images(place: &Place, pulled: &Pulled, options: &RegistryOptions) -> Result<Vec<OnImage>, Failure> {
     let fact = pulled.info.facts.get("image").map_or("", String::as_str);
     let mut images = Vec::new();
     for digest in fact.split("; ").filter_map(Digest::parse) {
+        // A bucket holds runs alone.
+        let Place::Registry(address) = place else {
+            images.push(OnImage { digest, at: None });
+            continue;
+        };
         let tag = Reference::Tag(share::image_tag(&digest));
         let at = Address { reference: Some(tag), ..address.clone() };
         let there = share::open(&at, options).and_then(|remote| remote.get_manifest()).map_err(failure)?;
@@ -80,7 +85,7 @@ fn images(address: &Address, pulled: &Pulled, options: &RegistryOptions) -> Resu
     Ok(images)
 }
 
-fn told(address: &Address, pulled: &Pulled, images: &[OnImage]) -> String {
+fn told(address: &Place, pulled: &Pulled, images: &[OnImage]) -> String {
     let Pulled { run, info, received_bytes, was_here, .. } = pulled;
     let mut text = if *was_here {
         format!("run {run} is this run already; nothing was stored\n")
@@ -97,7 +102,7 @@ fn told(address: &Address, pulled: &Pulled, images: &[OnImage]) -> String {
     for OnImage { digest, at } in images {
         text.push_str(&match at {
             Some(at) => format!("  made on image {digest}; `diskproof images import {at}` fetches it\n"),
-            None => format!("  made on image {digest}, which this repository doesn't have\n"),
+            None => format!("  made on image {digest}, which isn't there\n"),
         });
     }
     if *was_here && pulled.signer.is_some() {
@@ -119,7 +124,7 @@ fn signed(pulled: &Pulled) -> String {
     }
 }
 
-fn document(address: &Address, pulled: &Pulled, images: &[OnImage]) -> Result<String, Failure> {
+fn document(address: &Place, pulled: &Pulled, images: &[OnImage]) -> Result<String, Failure> {
     let image = |image: &OnImage| serde_json::json!({ "digest": image.digest, "address": image.at.as_ref().map(ToString::to_string) });
     let document = serde_json::json!({
         "format": FORMAT,

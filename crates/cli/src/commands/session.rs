@@ -101,7 +101,7 @@ fn measure_on(
     wish: &Wish,
     copying: Option<Copying>,
 ) -> Result<Ended, Failure> {
-    let reached = fleet::connect(site.plan(), site.options())?;
+    let reached = site.connect()?;
     observe(session, site.plan(), &reached, wish, copying)
 }
 
@@ -164,7 +164,7 @@ fn lost_lease(error: RunError) -> SinkError {
 /// # Errors
 /// A step fails, or a machine can't be reached.
 pub(crate) fn converge(entered: &Entered, settings: &Settings, wish: &Wish) -> Result<(), Failure> {
-    let reached = fleet::connect(&entered.plan, &entered.options)?;
+    let reached = entered.connect()?;
     let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
     let run = super::experiment::run_id();
     let how = How {

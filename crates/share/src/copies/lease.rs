@@ -1,9 +1,10 @@
 //! The lease: who goes on with a run. It is an object that is written on condition only, so of two controllers one wins.
 
 use super::layout::{FORMAT, lease_key, unreadable};
-use super::objects::{Condition, Objects, Put};
+use super::objects::Objects;
 use crate::digest::Digest;
 use crate::error::ShareError;
+use crate::s3::{Condition, Put};
 use record::id::RunId;
 use record::printable::{Shown as _, chain};
 use record::version::FormatVersion;
@@ -195,6 +196,10 @@ impl Holder {
     ) -> Result<Claim, LeaseError> {
         for _ in 0..TRIES {
             let (claim, condition) = match self.read(objects)? {
+                // A server that ignores conditions would let both controllers win.
+                None if !objects.keeps_conditions()? => {
+                    return Err(ShareError::Conditions { at: lease_key(&self.run) }.into());
+                }
                 None => (Claim::Free, Condition::IfAbsent),
                 Some((lease, etag)) => {
                     let claim = if lease.is_given_back() {

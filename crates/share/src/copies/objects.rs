@@ -1,29 +1,7 @@
 //! What a copy needs of its destination.
 
 use crate::error::ShareError;
-
-/// When a write may happen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Condition {
-    /// In any case.
-    None,
-    /// If there is no object of this key.
-    IfAbsent,
-    /// If the object there has this ETag.
-    IfMatch(String),
-}
-
-/// What a write did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Put {
-    /// The object is there.
-    Done {
-        /// Names its content.
-        etag: String,
-    },
-    /// The condition doesn't hold; nothing was written.
-    Refused,
-}
+use crate::s3::{Condition, Put};
 
 /// An object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +37,12 @@ pub trait Objects {
     /// # Errors
     /// As for [`Self::keys`].
     fn folders(&self) -> Result<Vec<String>, ShareError>;
+
+    /// Whether the destination keeps the conditions of writes.
+    ///
+    /// # Errors
+    /// As for [`Self::put`].
+    fn keeps_conditions(&self) -> Result<bool, ShareError>;
 }
 
 /// Largest object that is read into memory. A trial's record is below 100 MiB, and compressed.

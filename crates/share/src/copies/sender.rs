@@ -4,9 +4,10 @@ use super::layout::{
     FORMAT, Head, experiment_key, head_key, key_of_place, pack, plan_key, trials_key, unpack, unreadable,
 };
 use super::lease::{Claim, Controller, Holder, LeaseError, Moment};
-use super::objects::{Condition, Objects, Put};
+use super::objects::Objects;
 use crate::digest::Digest;
 use crate::error::ShareError;
+use crate::s3::{Condition, Put};
 use record::id::{RunId, TrialId};
 use record::plan::Raised;
 use record::trial::TrialRecord;

@@ -1,7 +1,8 @@
 //! A destination in memory that fails when it is told to.
 
 use diskproof_share::ShareError;
-use diskproof_share::copies::{Condition, Found, Objects, Put};
+use diskproof_share::copies::{Found, Objects};
+use diskproof_share::s3::{Condition, Put};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -12,6 +13,8 @@ pub(crate) struct Place {
     version: Cell<u64>,
     /// The destination is away.
     pub(crate) down: Cell<bool>,
+    /// It says that it ignores conditions.
+    pub(crate) ignores_conditions: Cell<bool>,
     /// Keys that contain this text are written, but the answer is lost.
     pub(crate) loses_answers: RefCell<Option<String>>,
     /// Number of writes that were asked for, by key.
@@ -43,6 +46,11 @@ fn away() -> ShareError {
 struct Handle(Rc<Place>);
 
 impl Objects for Handle {
+    fn keeps_conditions(&self) -> Result<bool, ShareError> {
+        self.0.check()?;
+        Ok(!self.0.ignores_conditions.get())
+    }
+
     fn put(&self, key: &str, bytes: &[u8], condition: &Condition) -> Result<Put, ShareError> {
         self.0.check()?;
         *self.0.writes.borrow_mut().entry(key.to_owned()).or_default() += 1;

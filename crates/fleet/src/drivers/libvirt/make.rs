@@ -155,7 +155,7 @@ impl Making<'_, '_> {
             },
             pool: noted.pool.clone(),
             format: volume.format,
-            bus: "virtio",
+            bus: volume.bus,
             read_only: false,
             tuning: Tuning {
                 serial: Some(names::serial(self.claim, &self.wanted.name, &volume.name)),
