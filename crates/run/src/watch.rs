@@ -255,8 +255,17 @@ mod tests {
         let volume = Volume { name: "gp".to_owned(), kind };
         let mut cell = crate::testing::cell("c", "web", "raw");
         cell.stack.volumes = vec![volume];
-        let facts = serde_json::json!({ "target": "web", "name": "gp", "device": "/dev/vdb" });
-        let facts: VolumeFacts = serde_json::from_value(facts).unwrap();
+        let facts = VolumeFacts {
+            name: "gp".to_owned(),
+            target: "web".to_owned(),
+            device: Some("/dev/vdb".into()),
+            size_bytes: 4096,
+            identity: None,
+            verified: Vec::new(),
+            burst: None,
+            backing_fs: None,
+            loop_direct_io: None,
+        };
         Watch::new(std::slice::from_ref(disk), &cell, &[facts])
     }
 
