@@ -13,6 +13,7 @@ mod failure;
 pub mod fault;
 mod flush;
 pub mod guest_disks;
+pub mod guest_host;
 mod halt;
 mod heard;
 mod how;

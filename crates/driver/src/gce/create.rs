@@ -313,5 +313,6 @@ fn of(volume: &Volume, id: String, device: &str, size_bytes: u64) -> CreatedVolu
         size_bytes,
         price: None,
         rates: volume.rates(),
+        backing: None,
     }
 }

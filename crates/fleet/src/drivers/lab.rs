@@ -1,9 +1,10 @@
 //! Driver `lab`: guests of diskproof's own lab on this machine, as `diskproof lab` makes them. A note of each guest with its claim is
 //! written before the guest is made, so whatever is interrupted is found again.
 
+use crate::at::LOCAL;
 use driver::protocol::{
-    Answer, Blame, Capabilities, Claim, Created, CreatedOffer, CreatedVolume, DeviceName, Failure, Left,
-    Listed, MachineRequest, MachineState, MachineStatus, Offer, Problem, Rates, Resource, ResourceKind,
+    Answer, Backing, Blame, Capabilities, Claim, Created, CreatedOffer, CreatedVolume, DeviceName, Failure,
+    Left, Listed, MachineRequest, MachineState, MachineStatus, Offer, Problem, Rates, Resource, ResourceKind,
     Setting, SettingKind, Settings, Task, VERSION, Valid, VolumeOffer, VolumeRequest,
 };
 use driver::serve::{Driver, Teller};
@@ -11,7 +12,7 @@ use driver::settings::{Source, merge};
 use host::{StateAccess, TrustedDir, open_trusted};
 use lab::{DiskSpec, Lab, LabError, Shape, State, StepEvent, Throttle};
 use record::printable::chain;
-use record::target::{Bus, LabDisk};
+use record::target::{Bus, DiskCache, LabDisk};
 use record::volume::Limits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -322,7 +323,7 @@ impl LabDriver {
                 .map(str::to_owned)
                 .collect(),
             offer: CreatedOffer { price: None, ceiling: Rates::default() },
-            volumes: machine.volumes.iter().map(|volume| created(&guest, volume)).collect(),
+            volumes: machine.volumes.iter().map(|volume| created(&lab, volume)).collect(),
         })
     }
 
@@ -390,14 +391,20 @@ fn volume_id(guest: &str, volume: &VolumeRequest) -> String {
     format!("{guest}/{}", volume.name)
 }
 
-fn created(guest: &str, volume: &VolumeRequest) -> CreatedVolume {
+fn created(lab: &Lab, volume: &VolumeRequest) -> CreatedVolume {
+    let file = lab.disk_file(&volume.name);
     CreatedVolume {
         name: volume.name.clone(),
-        id: volume_id(guest, volume),
+        id: volume_id(lab.name(), volume),
         device: DeviceName::Serial(volume.name.clone()),
         size_bytes: volume.size_bytes.unwrap_or_default(),
         price: None,
         rates: rates(volume),
+        backing: file.to_str().map(|path| Backing {
+            host: LOCAL.to_owned(),
+            path: path.to_owned(),
+            direct_io: DiskCache::default().is_direct(),
+        }),
     }
 }
 
