@@ -205,7 +205,7 @@ impl Settings {
     }
 
     /// Every setting as name, value and origin, in the documented order.
-    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 7] {
+    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 8] {
         [
             (STORE, self.store.value.to_text(), &self.store.origin),
             (STATE, self.state.value.to_text(), &self.state.origin),

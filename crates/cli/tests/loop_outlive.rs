@@ -4,8 +4,12 @@
 
 use serde_json::Value;
 use std::fs;
+use std::io::{Write as _, copy};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,27 +26,43 @@ fn experiment(dir: &Path, at: &str) -> String {
     )
 }
 
-/// A folder that can be away, as one of NFS.
-struct Place {
+/// Where copies go; it can be away.
+trait Place {
+    fn address(&self) -> String;
+    fn shut(&self, is_shut: bool);
+    /// The names of all trials there, `RUN/trials/ROUND/NAME` at their ends.
+    fn trials(&self) -> Vec<String>;
+    /// What the environment must say to reach it.
+    fn environment(&self) -> Vec<(&'static str, String)>;
+}
+
+/// A folder, as one of NFS.
+struct Folder {
     folder: PathBuf,
 }
 
-impl Place {
+impl Folder {
     fn start(dir: &Path) -> Self {
         Self { folder: home(dir, "copies") }
+    }
+}
+
+impl Place for Folder {
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
     }
 
     fn address(&self) -> String {
         format!("file://{}", self.folder.display())
     }
 
-    fn shut(&self, shut: bool) {
+    fn shut(&self, is_shut: bool) {
         let away = self.folder.with_extension("away");
-        let (from, to) = if shut { (&self.folder, &away) } else { (&away, &self.folder) };
+        let (from, to) = if is_shut { (&self.folder, &away) } else { (&away, &self.folder) };
         fs::rename(from, to).unwrap();
     }
 
-    /// The names of all trials; none while the folder is away.
+    /// There are none while it is away.
     fn trials(&self) -> Vec<String> {
         let below = |path: PathBuf| -> Vec<PathBuf> {
             fs::read_dir(path)
@@ -54,6 +74,94 @@ impl Place {
     }
 }
 
+/// moto's server, and a relay before it that can be shut.
+struct Bucket {
+    moto: Child,
+    port: u16,
+    relay: u16,
+    is_shut: Arc<AtomicBool>,
+}
+
+impl Drop for Bucket {
+    fn drop(&mut self) {
+        let _ = self.moto.kill();
+        let _ = self.moto.wait();
+    }
+}
+
+impl Bucket {
+    fn start() -> Self {
+        let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cloud");
+        assert!(modules.join("moto").exists(), "moto isn't installed: run scripts/setup.sh cloud");
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut python = Command::new("/usr/bin/python3");
+        python.args(["-B", "-m", "moto.server", "-H", "127.0.0.1", "-p", &port.to_string()]);
+        python.env("PYTHONPATH", modules).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let moto = python.spawn().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let relay = listener.local_addr().unwrap().port();
+        let is_shut = Arc::new(AtomicBool::new(false));
+        let shut = Arc::clone(&is_shut);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten().filter(|_| !shut.load(Ordering::Relaxed)) {
+                thread::spawn(move || forward(&stream, port));
+            }
+        });
+        let bucket = Self { moto, port, relay, is_shut };
+        wait("moto", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        assert!(bucket.ask("PUT", "/results").starts_with("HTTP/1.1 200"));
+        bucket
+    }
+
+    /// Sends a request without a body, past the relay.
+    fn ask(&self, method: &str, target: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let key = "AWS4-HMAC-SHA256 Credential=test/20261126/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+        write!(stream, "{method} {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {key}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+        let mut reply = Vec::new();
+        copy(&mut stream, &mut reply).unwrap();
+        String::from_utf8_lossy(&reply).into_owned()
+    }
+}
+
+impl Place for Bucket {
+    fn address(&self) -> String {
+        "s3://results/lab".to_owned()
+    }
+
+    fn shut(&self, is_shut: bool) {
+        self.is_shut.store(is_shut, Ordering::Relaxed);
+    }
+
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("AWS_ENDPOINT_URL_S3", format!("http://127.0.0.1:{}", self.relay)),
+            ("AWS_ACCESS_KEY_ID", "test".to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "test".to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+        ]
+    }
+
+    fn trials(&self) -> Vec<String> {
+        let list = self.ask("GET", "/results?list-type=2&prefix=lab/");
+        let keys =
+            list.split("<Key>").skip(1).filter_map(|rest| Some(rest.split_once("</Key>")?.0.to_owned()));
+        keys.filter(|key| key.contains("/trials/")).collect()
+    }
+}
+
+fn forward(stream: &TcpStream, port: u16) {
+    let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { return };
+    let (mut from, mut to) = (stream.try_clone().unwrap(), server.try_clone().unwrap());
+    let sending = thread::spawn(move || {
+        let _ = copy(&mut from, &mut to);
+        let _ = to.shutdown(Shutdown::Write);
+    });
+    let _ = copy(&mut &server, &mut &*stream);
+    let _ = stream.shutdown(Shutdown::Both);
+    let _ = sending.join();
+}
+
 fn wait(what: &str, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_there() {
@@ -63,8 +171,10 @@ fn wait(what: &str, mut is_there: impl FnMut() -> bool) {
 }
 
 /// A machine: a home of its own, with store and state.
-fn diskproof(home: &Path, args: &[&str]) -> Command {
-    testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), home, args)
+fn diskproof(home: &Path, place: &dyn Place, args: &[&str]) -> Command {
+    let mut command = testkit::program(assert_cmd::cargo::cargo_bin("diskproof"), home, args);
+    command.envs(place.environment());
+    command
 }
 
 fn said(output: &Output) -> String {
@@ -78,15 +188,23 @@ fn home(dir: &Path, name: &str) -> PathBuf {
 }
 
 #[test]
-fn loop_a_run_goes_on_elsewhere_after_its_controller_is_gone() {
-    let dir = testkit::fresh_dir("outlive");
-    let place = Place::start(&dir);
+fn loop_a_run_goes_on_from_a_bucket_after_its_controller_is_gone() {
+    goes_on_elsewhere(&testkit::fresh_dir("outlive-bucket"), &Bucket::start());
+}
+
+#[test]
+fn loop_a_run_goes_on_from_a_folder_after_its_controller_is_gone() {
+    let dir = testkit::fresh_dir("outlive-folder");
+    goes_on_elsewhere(&dir, &Folder::start(&dir));
+}
+
+fn goes_on_elsewhere(dir: &Path, place: &dyn Place) {
     let at = &place.address();
-    let (first, second) = (home(&dir, "first"), home(&dir, "second"));
-    let lent = home(&dir, "lent");
+    let (first, second) = (home(dir, "first"), home(dir, "second"));
+    let lent = home(dir, "lent");
     fs::write(first.join("x.yaml"), experiment(&lent, at)).unwrap();
 
-    let mut controller = diskproof(&first, &["run", "x.yaml"]);
+    let mut controller = diskproof(&first, place, &["run", "x.yaml"]);
     let mut controller = controller.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait("the first trial", || !place.trials().is_empty());
     controller.kill().unwrap();
@@ -95,15 +213,16 @@ fn loop_a_run_goes_on_elsewhere_after_its_controller_is_gone() {
     assert!((1..TRIALS).contains(&sent), "{sent}");
     // Its agent process undoes and ends by itself; then its machine is no more.
     wait("the undo", || {
-        let undo = diskproof(&first, &["undo"]).output().unwrap();
+        let undo = diskproof(&first, place, &["undo"]).output().unwrap();
         undo.status.success() && String::from_utf8_lossy(&undo.stdout).contains("nothing")
     });
     fs::remove_dir_all(&first).unwrap();
 
-    let refused = diskproof(&second, &["resume", "--from", at]).output().unwrap();
+    let refused = diskproof(&second, place, &["resume", "--from", at]).output().unwrap();
     assert_eq!(refused.status.code(), Some(3), "{}", said(&refused));
     assert!(said(&refused).contains("--take-over"), "{}", said(&refused));
-    let mut resumed = diskproof(&second, &["resume", "--from", at, "--take-over", "--progress", "lines"]);
+    let mut resumed =
+        diskproof(&second, place, &["resume", "--from", at, "--take-over", "--progress", "lines"]);
     let resumed = resumed.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait("a trial of the second controller", || place.trials().len() > sent);
     place.shut(true);
@@ -115,23 +234,23 @@ fn loop_a_run_goes_on_elsewhere_after_its_controller_is_gone() {
     assert!(text.contains(&format!(" not copied to {at} yet")), "{text}");
 
     place.shut(false);
-    let rest = diskproof(&second, &["resume", "latest"]).output().unwrap();
+    let rest = diskproof(&second, place, &["resume", "latest"]).output().unwrap();
     assert!(rest.status.success() && said(&rest).contains(&format!("copied to {at}")), "{}", said(&rest));
     let trials = place.trials();
     assert_eq!(trials.len(), TRIALS, "{trials:?}");
 
     // A third machine gets the same run, each trial once, and has nothing to do.
-    let third = home(&dir, "third");
+    let third = home(dir, "third");
     let run = trials[0].rsplit('/').nth(3).unwrap();
-    let complete = diskproof(&third, &["resume", "--from", at, run]).output().unwrap();
+    let complete = diskproof(&third, place, &["resume", "--from", at, run]).output().unwrap();
     assert!(complete.status.success() && said(&complete).contains("is complete"), "{}", said(&complete));
     let cells = |home: &Path| {
-        let output = diskproof(home, &["export", run, "--json"]).output().unwrap();
+        let output = diskproof(home, place, &["export", run, "--json"]).output().unwrap();
         let document: Value = serde_json::from_slice(&output.stdout).unwrap();
         document["cells"].clone()
     };
     let (there, here) = (cells(&second), cells(&third));
     assert_eq!(there[0]["trials"]["done"], TRIALS);
     assert_eq!(there, here, "judged anew, from the same records");
-    fs::remove_dir_all(&dir).unwrap();
+    fs::remove_dir_all(dir).unwrap();
 }

@@ -447,3 +447,33 @@ impl Lab {
         plug::await_links(&self.door_of(&card), &links)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Lab;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn all_processes_of_a_guest_that_goes_to_the_background_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let lab = Lab::open(dir.path(), "x").unwrap();
+        std::fs::create_dir_all(&lab.guest.folder).unwrap();
+        // QEMU and the process that it has forked have the same arguments.
+        let start = || {
+            let mut like = Command::new("tail");
+            like.arg0("qemu-system-x").args(["-f", "/dev/null"]).arg(lab.guest.pidfile());
+            like.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let mut both = [start(), start()];
+        let ended = lab.down();
+        for process in &mut both {
+            let is_gone = process.try_wait().unwrap().is_some();
+            let _ = process.kill();
+            let _ = process.wait();
+            assert!(is_gone, "{ended:?}");
+        }
+        ended.unwrap();
+        assert!(!lab.guest.folder.exists());
+    }
+}

@@ -66,7 +66,7 @@ impl CopyAddress {
 impl fmt::Display for CopyAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Bucket(address) => address.fmt(f),
+            Self::Bucket(address) => write!(f, "{address}"),
             Self::Folder(path) => write!(f, "file://{}", path.shown()),
         }
     }
