@@ -109,14 +109,9 @@ fn there_and_back(server: &str) {
     assert_ne!(push(&packed, &*remote, true).unwrap().manifest, pushed.manifest);
 }
 
-#[test]
-fn moto_takes_and_gives_objects_and_a_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = s3::moto();
-    objects(&server.address, folder.path());
-    there_and_back(&server.address);
-
-    let bucket = bucket::bucket(&server.address, "held");
+/// A write happens only if its condition holds.
+fn conditions(server: &str) {
+    let bucket = bucket::bucket(server, "held");
     assert!(bucket.keeps_conditions().unwrap());
     assert!(bucket.list("").unwrap().is_empty(), "the trial of the conditions leaves nothing");
     let Put::Done { etag } = put(&bucket, "lease", "1", &Condition::IfAbsent) else {
@@ -130,10 +125,19 @@ fn moto_takes_and_gives_objects_and_a_run() {
     assert_eq!(put(&bucket, "none", "5", &stale), Put::Refused);
 
     // Somebody else pushes between the look and the write of the manifest.
-    let remote = place(&server.address, "race");
+    let remote = place(server, "race");
     assert_eq!(remote.get_manifest().unwrap(), None);
-    place(&server.address, "race").put_manifest(b"theirs").unwrap();
+    place(server, "race").put_manifest(b"theirs").unwrap();
     assert!(matches!(remote.put_manifest(b"ours"), Err(ShareError::Occupied { .. })));
+}
+
+#[test]
+fn moto_takes_and_gives_objects_and_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = s3::moto();
+    objects(&server.address, folder.path());
+    there_and_back(&server.address);
+    conditions(&server.address);
 }
 
 #[test]
@@ -145,6 +149,7 @@ fn s3s_fs_takes_and_gives_objects_and_a_run() {
     };
     objects(&server.address, folder.path());
     there_and_back(&server.address);
+    conditions(&server.address);
     let mut wrong = bucket::options(&server.address);
     wrong.settings.variables.insert("AWS_SECRET_ACCESS_KEY".to_owned(), "wrong-7".to_owned());
     let at = S3Address::parse(&format!("s3://{}", s3::BUCKET)).unwrap();

@@ -4,6 +4,7 @@ use super::objects::{Found, OBJECT_BYTES, Objects};
 use crate::digest::Digest;
 use crate::error::ShareError;
 use crate::s3::{Condition, Put};
+use record::printable::Shown as _;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -101,7 +102,7 @@ impl Objects for Folder {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Ok(about) if about.len() > OBJECT_BYTES => {
                 let why = "it is larger than what diskproof writes".to_owned();
-                return Err(ShareError::Unreadable { from: path.display().to_string(), why });
+                return Err(ShareError::Unreadable { from: path.shown().to_string(), why });
             }
             _ => {}
         }

@@ -70,11 +70,11 @@ impl Remote for RunPlace {
     }
 }
 
+/// A name one level below a prefix, and the manifest there, if there is one.
+pub(crate) type Named = (String, Option<Vec<u8>>);
+
 /// Returns the names one level below the prefix, with the manifest in each, if there is one.
-pub(crate) fn manifests(
-    address: &S3Address,
-    options: &Options,
-) -> Result<Vec<(String, Option<Vec<u8>>)>, ShareError> {
+pub(crate) fn manifests(address: &S3Address, options: &Options) -> Result<Vec<Named>, ShareError> {
     let bucket = Bucket::open(address, options)?;
     let folders = bucket.folders()?;
     if folders.len() > MOST_FOLDERS {
