@@ -15,6 +15,7 @@ mod money;
 mod output;
 mod report;
 mod share;
+mod typed;
 
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use driver::{Driver, DriverCheck, DriverVerb};
@@ -38,9 +39,9 @@ pub(crate) use money::{By, Choose, Cost, Wants};
 pub(crate) use output::{Events, JsonOnly};
 pub(crate) use report::Report;
 pub(crate) use share::{Place, Pull, Push, Search};
+pub(crate) use typed::Typed;
 
 use crate::formats::Chosen;
-use crate::settings::Typed;
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -570,28 +571,4 @@ pub(crate) struct Generate {
 pub(crate) struct EngineNative {
     /// The task's file
     pub(crate) task: PathBuf,
-}
-
-impl Verb {
-    /// The settings that only this command takes.
-    pub(crate) fn settings(&self) -> Typed {
-        let copy_to = match self {
-            Self::Run(run) => run.copy_to.clone(),
-            Self::Resume(resume) => resume.copy_to.clone(),
-            _ => None,
-        };
-        Typed { json: self.json_events(), copy_to }
-    }
-
-    /// Whether a run prints its events as JSON.
-    fn json_events(&self) -> bool {
-        match self {
-            Self::Quick(quick) => quick.events.json,
-            Self::Run(run) => run.events.json,
-            Self::Resume(resume) => resume.events.json,
-            Self::Verify(args) => args.events.json,
-            Self::Test(args) => args.events.json,
-            _ => false,
-        }
-    }
 }

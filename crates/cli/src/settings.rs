@@ -5,7 +5,7 @@ pub(crate) mod keys;
 #[cfg(test)]
 mod tests;
 
-use crate::args::Global;
+use crate::args::{Global, Typed};
 use keys::{
     ALLOWED_SIGNERS, COLOR, COPY_TO, Color, CopyTo, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG,
     STATE, STORE, SUDO, Sudo,
@@ -137,15 +137,6 @@ pub(crate) struct Said {
     key: Key,
     text: String,
     origin: Origin,
-}
-
-/// Settings that only some commands take on their command line.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Typed {
-    /// `--json`: events as JSON.
-    pub(crate) json: bool,
-    /// `--copy-to`.
-    pub(crate) copy_to: Option<String>,
 }
 
 /// What the settings depend on besides files; a parameter, so that tests can replace it.

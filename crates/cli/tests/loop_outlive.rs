@@ -22,7 +22,7 @@ fn experiment(dir: &Path, at: &str) -> String {
         "experiment: outlive\nvolumes: {{ lent: {{ directory: '{}' }} }}\nstacks: {{ plain: {{ on: lent }} }}\n\
          workloads: {{ w: {{ rw: randwrite, bs: 4k, size: 2m, rate_iops: 300 }} }}\n\
          measure: {{ trial: 1s, ramp: 0s, rounds: {TRIALS} }}\nstore: {{ copy_to: '{at}' }}\n",
-        dir.display()
+        dir.to_str().unwrap()
     )
 }
 
@@ -53,7 +53,7 @@ impl Place for Folder {
     }
 
     fn address(&self) -> String {
-        format!("file://{}", self.folder.display())
+        format!("file://{}", self.folder.to_str().unwrap())
     }
 
     fn shut(&self, is_shut: bool) {

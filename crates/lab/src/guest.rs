@@ -451,6 +451,7 @@ impl Lab {
 #[cfg(test)]
 mod tests {
     use super::Lab;
+    use crate::process::has_argument;
     use std::os::unix::process::CommandExt as _;
     use std::process::{Command, Stdio};
 
@@ -466,6 +467,13 @@ mod tests {
             like.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
         };
         let mut both = [start(), start()];
+        for process in &both {
+            // A process has its arguments a moment after it was started.
+            let pid = i32::try_from(process.id()).unwrap();
+            while !has_argument(pid, &lab.guest.pidfile()) {
+                std::thread::yield_now();
+            }
+        }
         let ended = lab.down();
         for process in &mut both {
             let is_gone = process.try_wait().unwrap().is_some();

@@ -1,20 +1,15 @@
 //! The machine that runs a guest: it shows what lies below the files and block devices behind the guest's disks, and counts there.
 
-use crate::agent_link::{AgentLink, NodeAt, out_of_turn};
-use crate::error::RunError;
-use crate::protocol::{Reply, Request};
 use observe::{Collector, Roots, Subjects};
 use record::counter::Sample;
 use record::extents::Residency;
 use record::printable::Shown as _;
 use record::topology::Topology;
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
+use std::error::Error;
 use std::fmt;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
 /// Why a guest's host doesn't show what lies below the guest's disks.
@@ -30,7 +25,7 @@ pub enum HostError {
     },
     /// The agent process there can't be started, or fails.
     #[error(transparent)]
-    Agent(#[from] Box<RunError>),
+    Agent(Box<dyn Error + Send + Sync>),
     /// It couldn't be reached at the beginning of the run.
     #[error("{0}")]
     Unreached(String),
@@ -98,58 +93,6 @@ fn below(path: &Path) -> Result<Topology, HostError> {
 
 fn failed(path: &Path, source: std::io::Error) -> HostError {
     HostError::Backing { path: path.to_owned(), source }
-}
-
-/// A machine that an agent process looks at. It runs as long as this value lives, and changes nothing.
-pub struct AgentOnHost {
-    name: String,
-    boot_id: Option<String>,
-    link: Mutex<AgentLink>,
-}
-
-impl AgentOnHost {
-    /// Starts the agent process. `name`: the host, for messages. `argv` starts it; `remote`: over a network.
-    ///
-    /// # Errors
-    /// It can't be started, or is another version.
-    pub fn start(name: &str, argv: Vec<OsString>, remote: bool) -> Result<Self, HostError> {
-        let node = NodeAt { target: name.to_owned(), argv, remote, hosted: Vec::new() };
-        let mut link = AgentLink::to(&node).map_err(Box::new)?;
-        let about = link.hello(&AtomicBool::new(false), &mut |_| Ok(())).map_err(Box::new)?;
-        Ok(Self { name: name.to_owned(), boot_id: about.boot_id, link: Mutex::new(link) })
-    }
-
-    fn ask(&self, request: &Request) -> Result<Reply, HostError> {
-        let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(link.ask(request, &AtomicBool::new(false), &mut |_| Ok(())).map_err(Box::new)?)
-    }
-}
-
-impl fmt::Debug for AgentOnHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentOnHost").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl GuestHost for AgentOnHost {
-    fn boot_id(&self) -> Option<String> {
-        self.boot_id.clone()
-    }
-
-    fn below(&self, backings: &[PathBuf]) -> Result<Vec<Topology>, HostError> {
-        match self.ask(&Request::BelowGuest { backings: backings.to_vec() })? {
-            Reply::BelowGuest { below } if below.len() == backings.len() => Ok(below),
-            other => Err(Box::new(out_of_turn(&other)).into()),
-        }
-    }
-
-    fn snapshot(&self, backings: &[PathBuf], devices: &[String]) -> Result<HostSnapshot, HostError> {
-        let request = Request::GuestHost { backings: backings.to_vec(), devices: devices.to_vec() };
-        match self.ask(&request)? {
-            Reply::GuestHost { snapshot } if snapshot.files.len() == backings.len() => Ok(*snapshot),
-            other => Err(Box::new(out_of_turn(&other)).into()),
-        }
-    }
 }
 
 /// A host that couldn't be reached; the records say so.

@@ -4,6 +4,7 @@
 //! on this machine or another. Nothing here prints: all output is [`record::event::Event`]s.
 
 mod agent_link;
+pub mod agent_on_host;
 mod context;
 pub mod controller;
 mod device_prefix;

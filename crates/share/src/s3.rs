@@ -9,6 +9,7 @@ mod call;
 mod credentials;
 mod endpoint;
 mod ini;
+mod objects;
 mod place;
 mod read;
 mod reply;
@@ -17,7 +18,8 @@ mod sign;
 mod upload;
 
 pub use address::S3Address;
-pub use bucket::{Bucket, Object, Options};
+pub use bucket::{Bucket, Options};
+pub use objects::Object;
 pub(crate) use place::{RunPlace, manifests};
 pub use read::Content;
 pub use settings::Settings;

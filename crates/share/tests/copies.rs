@@ -259,7 +259,7 @@ fn a_trial_that_another_controller_sent_first_is_told() {
 #[test]
 fn a_folder_is_a_destination_too() {
     let (clock, site, folder) = (Clock::new(), begun(), tempfile::tempdir().unwrap());
-    let address = CopyAddress::parse(&format!("file://{}", folder.path().display())).unwrap();
+    let address = CopyAddress::parse(&format!("file://{}", folder.path().to_str().unwrap())).unwrap();
     let controller = |name: &str| Controller::named(name, name, name);
     let mut one = Sender::new(address.open(&Arc::default()).unwrap(), &site.run, controller("a"), LEASE);
     site.store.append_trial(&site.run, &trial(0, 0)).unwrap();

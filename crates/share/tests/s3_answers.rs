@@ -151,14 +151,14 @@ fn keys_that_expire_are_fetched_anew_once() {
     let (program, count) = (home.path().join("keys"), home.path().join("count"));
     let script = format!(
         "#!/bin/sh\nprintf x >> {0}\nprintf '{{\"Version\": 1, \"AccessKeyId\": \"K%s\", \"SecretAccessKey\": \"secret-7\", \"SessionToken\": \"t\"}}' \"$(cat {0})\"\n",
-        count.display()
+        count.to_str().unwrap()
     );
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     fs::create_dir(home.path().join(".aws")).unwrap();
     fs::write(
         home.path().join(".aws/config"),
-        format!("[default]\ncredential_process = {}\n", program.display()),
+        format!("[default]\ncredential_process = {}\n", program.to_str().unwrap()),
     )
     .unwrap();
     let (address, seen) = server(|_, request| {

@@ -153,7 +153,7 @@ fn mistakes_are_named_with_their_place() {
         ("stor: /x\n", "DIR/etc.yaml:1: unknown setting `stor`; did you mean `store`?"),
         (
             "wallpaper: blue\n",
-            "DIR/etc.yaml:1: unknown setting `wallpaper`; known are store, state, color, progress, sudo, ssh_config, allowed_signers",
+            "DIR/etc.yaml:1: unknown setting `wallpaper`; known are store, state, color, progress, sudo, ssh_config, allowed_signers, copy_to",
         ),
         (
             "\ncolor: green\n",

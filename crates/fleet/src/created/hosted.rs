@@ -8,8 +8,9 @@ use driver::protocol::{Backing, Created};
 use host::LocalRunner;
 use record::printable::chain;
 use record::volume::Limits;
+use run::agent_on_host::AgentOnHost;
 use run::guest_disks::HostedDisk;
-use run::guest_host::{AgentOnHost, GuestHost, ThisMachine, UnreachedHost};
+use run::guest_host::{GuestHost, ThisMachine, UnreachedHost};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
@@ -112,7 +113,7 @@ mod tests {
             (disk.id.as_str(), disk.backing.as_path(), disk.direct_io),
             ("virtio-gp", file.as_path(), true)
         );
-        assert!(disk.host.below(&[file.clone()]).is_ok() && disk.host.boot_id().is_some());
+        assert!(disk.host.below(std::slice::from_ref(&file)).is_ok() && disk.host.boot_id().is_some());
         let far = made(&file, "no-such-host.invalid");
         let found = disks(&[("web", &far, &ids)], &options());
         let why = found["web"][0].host.below(&[file]).unwrap_err().to_string();
