@@ -1,4 +1,5 @@
 //! Copies of runs: what is sent and when, who holds the lease, and what another controller gets.
+#![allow(clippy::unwrap_used, reason = "tests may")]
 
 #[path = "copies/place.rs"]
 mod place;

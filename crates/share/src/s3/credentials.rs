@@ -234,7 +234,8 @@ mod tests {
             fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         };
-        let home = home(&format!("[default]\ncredential_process = \"{}\" 'a b'\n", program.display()), "");
+        let home =
+            home(&format!("[default]\ncredential_process = \"{}\" 'a b'\n", program.to_str().unwrap()), "");
         write(
             r#"[ "$1" = "a b" ] && echo '{"Version": 1, "AccessKeyId": "P", "SecretAccessKey": "p", "SessionToken": "t"}'"#,
         );
