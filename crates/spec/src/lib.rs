@@ -17,6 +17,7 @@ mod contrast;
 mod copy;
 mod cost;
 mod created;
+mod created_target;
 mod derive;
 mod diagnostic;
 mod distribution;
