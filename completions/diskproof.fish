@@ -151,6 +151,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l seed -d 'See
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l destroy -d 'When to destroy the machines that drivers created for the run' -r -f -a "always\t'In every case'
 passing\t'If the run ended well and all expectations were met'
 never\t'Not at all'"
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l copy-to -d 'Copy each finished trial there as it ends, so that another machine can go on with `resume --from`: s3://BUCKET/PREFIX, file:///FOLDER or none (DISKPROOF_COPY_TO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -162,6 +163,8 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l provision -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l from -d 'Go on with a run that another machine copied there (`copy_to`): fetch it into this store first' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l copy-to -d 'Copy each finished trial there: s3://BUCKET/PREFIX, file:///FOLDER or none; default: where the run copies them (DISKPROOF_COPY_TO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l rounds -d 'Raise the budget of rounds; only for a run with `measure: until`, which stops when the result is sure enough' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l time -d 'Raise the budget of time for the whole run, e.g. 2h' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l written -d 'Raise the budget of bytes written by the whole run, e.g. 100g' -r
@@ -174,6 +177,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l color -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l take-over -d 'Go on although another controller has the run: that one is dead, or shall stop before its next trial'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l provision -d 'Run every provisioning step again, also where nothing changed since the last time'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s q -l quiet -d 'The same as --progress none'
@@ -313,7 +317,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s q -l quie
 complete -c diskproof -n "__fish_diskproof_using_subcommand import" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l keep -d 'Names to send as they are, with commas between them: hosts, serials, users, homes, addresses, or all' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l sign -d 'Sign the run by this ssh key; with a .pub file, the agent signs' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l credentials -d 'The file with credentials, as `docker login` writes it; default: the files of docker and podman' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l credentials -d 'The file with credentials, as `docker login` writes it, or for S3 as ~/.aws/credentials; default: the files of docker and podman, and of AWS' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -322,14 +326,14 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l sudo -d 'au
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -s y -l yes -d 'Send without asking; needed where there is no terminal'
-complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l replace -d 'Replace another run that has this tag'
-complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l plain-http -d 'Speak http with a registry on another machine: everybody on the way can read and change what is sent'
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l replace -d 'Replace another run that has this tag or prefix'
+complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l plain-http -d 'Speak http with a server on another machine: everybody on the way can read and change what is sent'
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -l json -d 'Print what was done as one JSON document, format diskproof.push/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand push" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l as -d 'Store it under this name; default: the name that it has there' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l allowed-signers -d 'Take only a run that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l credentials -d 'The file with credentials, as `docker login` writes it; default: the files of docker and podman' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l allowed-signers -d 'Take only a run that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS); `none`: check no signature. Default: the setting allowed_signers' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l credentials -d 'The file with credentials, as `docker login` writes it, or for S3 as ~/.aws/credentials; default: the files of docker and podman, and of AWS' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -337,7 +341,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l color -d 'C
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l plain-http -d 'Speak http with a registry on another machine: everybody on the way can read and change what is sent'
+complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l plain-http -d 'Speak http with a server on another machine: everybody on the way can read and change what is sent'
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -l json -d 'Print what was done as one JSON document, format diskproof.pull/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand pull" -s h -l help -d 'Print help'
@@ -345,7 +349,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l device -d
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l stack -d 'Only runs with such a stack' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l workload -d 'Only runs with such a workload' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l like -d 'Say what differs from this run of yours' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l credentials -d 'The file with credentials, as `docker login` writes it; default: the files of docker and podman' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l credentials -d 'The file with credentials, as `docker login` writes it, or for S3 as ~/.aws/credentials; default: the files of docker and podman, and of AWS' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
@@ -353,7 +357,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l color -d 
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l plain-http -d 'Speak http with a registry on another machine: everybody on the way can read and change what is sent'
+complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l plain-http -d 'Speak http with a server on another machine: everybody on the way can read and change what is sent'
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -l json -d 'Print one JSON document, format diskproof.search/1.0 (docs/formats.md)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand search" -s h -l help -d 'Print help'
@@ -1012,22 +1016,23 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_s
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand guests; and __fish_seen_subcommand_from ssh-config" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l fanout -d 'Most machines at once' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -s q -l quiet -d 'The same as --progress none'
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -s h -l help -d 'Print help'
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "avail" -d 'List what `build` can make. Connects to none'
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "import" -d 'Take an image from a file, a directory or a URL'
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "list" -d 'List the images of machines'
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "build" -d 'Make an image of Debian from its packages on this machine, and take it to machines'
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import list build remove" -f -a "remove" -d 'Remove images that no guest needs'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -f -a "avail" -d 'List what `build` can make. Connects to none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -f -a "import" -d 'Take an image from a file, a directory, a URL or a registry'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -f -a "push" -d 'Send an image of this machine to a registry'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -f -a "list" -d 'List the images of machines'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -f -a "build" -d 'Make an image of Debian from its packages on this machine, and take it to machines'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and not __fish_seen_subcommand_from avail import push list build remove" -f -a "remove" -d 'Remove images that no guest needs'
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l fanout -d 'Most machines at once' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -1041,8 +1046,9 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_s
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from avail" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l on -d 'Which machines; default: all of the list, or this one' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l name -d 'Its name; default: the file\'s' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l name -d 'Its name; default: the file\'s, or the one that it has in the registry' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l sha256 -d 'The SHA-256 that its disk must have' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l credentials -d 'The file with credentials, as `docker login` writes it, or for S3 as ~/.aws/credentials; default: the files of docker and podman, and of AWS' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l fanout -d 'Most machines at once' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
@@ -1052,8 +1058,25 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_s
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -l plain-http -d 'Speak http with a server on another machine: everybody on the way can read and change what is sent'
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l credentials -d 'The file with credentials, as `docker login` writes it, or for S3 as ~/.aws/credentials; default: the files of docker and podman, and of AWS' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l fanout -d 'Most machines at once' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l color -d 'Colours: auto, always or never (DISKPROOF_COLOR)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l sudo -d 'auto: become root by `sudo -n` where needed; never: don\'t (DISKPROOF_SUDO)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -s y -l yes -d 'Send without asking; needed where there is no terminal'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l replace -d 'Replace something else that has this tag'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l plain-http -d 'Speak http with a server on another machine: everybody on the way can read and change what is sent'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -l json -d 'Print what was done as one JSON document, format diskproof.image-push/1.0 (docs/formats.md)'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -s q -l quiet -d 'The same as --progress none'
+complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from push" -s h -l help -d 'Print help'
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l on -d 'Which machines; default: all of the list, or this one' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l machines -d 'A list of machines or an Ansible inventory; repeatable. `ansible:FILE` has ansible-inventory read it (DISKPROOF_MACHINES)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand images; and __fish_seen_subcommand_from list" -l fanout -d 'Most machines at once' -r

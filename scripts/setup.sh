@@ -37,6 +37,11 @@ cloud_needs="/usr/bin/aws awscli
 /usr/lib/python3/dist-packages/pip python3-pip"
 test_needs="pip3 python3-pip
 docker-registry docker-registry
+swift-proxy-server swift-proxy
+swift-account-server swift-account
+swift-container-server swift-container
+swift-object-server swift-object
+memcached memcached
 ssh-keygen openssh-client
 python3 python3
 ansible-playbook ansible-core
@@ -118,6 +123,21 @@ install_crane() {
         say "crane can't be built; its tests are skipped"
 }
 
+# A second server of S3 for the tests of 'push' and 'pull', which checks signatures; without it, these tests are skipped.
+install_s3s_fs() {
+    command -v s3s-fs >/dev/null && return 0
+    find_cargo && can_root || { say "not installed: s3s-fs (needs cargo and root); its tests are skipped"; return 0; }
+    say "installing: s3s-fs (cargo)"
+    local built
+    built=$(mktemp -d)
+    if CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet s3s-fs@0.14.1 --locked --features binary --debug --root "$built"; then
+        $as_root install -s -m 755 "$built/bin/s3s-fs" /usr/local/bin/s3s-fs
+    else
+        say "s3s-fs can't be built; its tests are skipped"
+    fi
+    rm -rf "$built"
+}
+
 # Beside the build: for Debian's Python, by the digests of the lock file (made by pip-compile --generate-hashes from moto, flask, flask-cors).
 install_cloud_tools() {
     local wanted=$root_dir/tests/cloud/requirements.txt modules=$root_dir/target/cloud
@@ -165,6 +185,7 @@ case ${1:-} in
         install_packages "$build_needs"$'\n'"$tool_needs"$'\n'"$lab_needs"$'\n'"$page_needs"$'\n'"$cloud_needs"$'\n'"$test_needs"
         install_page_tools
         install_crane
+        install_s3s_fs
         install_cloud_tools
         "$root_dir/scripts/google-api.sh" >/dev/null
         need_rust

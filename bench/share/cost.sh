@@ -14,7 +14,11 @@ END
 docker-registry serve "$work/registry.yml" >/dev/null 2>&1 &
 server=$!
 trap 'kill $server; rm -rf "$work"' EXIT
-cost() { cargo run --quiet --locked --profile "$profile" -p diskproof-share --example share_cost -- "$1" "$work" "127.0.0.1:$port"; }
+cargo build --quiet --locked --profile "$profile" -p diskproof-share --example share_cost
+[ "$profile" = dev ] && folder=debug || folder=$profile
+program=${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-gnu/$folder/examples/share_cost
+cost() { "$program" "$1" "$work" "127.0.0.1:$port"; }
+# Whole processes, from start to end.
 timed() {
     local began ended
     began=$(date +%s%N)
@@ -23,10 +27,13 @@ timed() {
     echo "$1 $(((ended - began) / 1000000)) ms"
 }
 cost make
-for round in 1 2 3 4 5; do
+for round in $(seq "${ROUNDS:-5}"); do
     echo "round $round"
-    rm -rf "$work"/to.db "$work"/oci "$work"/data
+    rm -rf "$work"/to.db "$work"/oci "$work"/data "$work"/fetched
     cost push
+    timed "fetch, whole process" cost fetch
+    rm -rf "$work"/fetched
+    cost fetch
     cost pull
     timed "crane pull" crane pull --format oci "127.0.0.1:$port/bench:ours" "$work/oci"
     rm -rf "$work/data"

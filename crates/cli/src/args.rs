@@ -15,6 +15,7 @@ mod money;
 mod output;
 mod report;
 mod share;
+mod typed;
 
 pub(crate) use calibrate::{Calibrate, Load};
 pub(crate) use driver::{Driver, DriverCheck, DriverVerb};
@@ -23,7 +24,7 @@ pub(crate) use gate::{Choice, Gate, History, Margin, Tag, Undecided};
 pub(crate) use guests::{
     GuestPatterns, Guests, GuestsBuild, GuestsCreate, GuestsDestroy, GuestsList, GuestsMigrate, GuestsShell,
     GuestsStop, GuestsValidate, GuestsVerb, GuestsViewer, Images, ImagesAvail, ImagesBuild, ImagesImport,
-    ImagesList, ImagesRemove, ImagesVerb, OneGuest,
+    ImagesList, ImagesPush, ImagesRemove, ImagesVerb, OneGuest,
 };
 pub(crate) use import::Import;
 pub(crate) use job::{Cut, Job, JobCollect, JobMake, JobRun, JobSubmit, JobVerb, JobWork};
@@ -38,6 +39,7 @@ pub(crate) use money::{By, Choose, Cost, Wants};
 pub(crate) use output::{Events, JsonOnly};
 pub(crate) use report::Report;
 pub(crate) use share::{Place, Pull, Push, Search};
+pub(crate) use typed::Typed;
 
 use crate::formats::Chosen;
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
@@ -173,6 +175,7 @@ Ctrl-C ends the current trial, undoes what was built and keeps what was measured
 Examples:
   diskproof resume                 the latest run that isn't complete
   diskproof resume 20261121-2014
+  diskproof resume --from s3://results/nvme    the run of a machine that is gone, see docs/how-to/outlive-the-controller.md
   diskproof resume latest --rounds 30    the budget of 12 rounds was spent before the answer was sure enough
 
 A run goes on as if it had not ended: the same order, the same seeds, the same rule of stopping.")]
@@ -413,6 +416,10 @@ pub(crate) struct RunArgs {
     /// When to destroy the machines that drivers created for the run
     #[arg(long, value_enum, default_value_t = Destroy::Always, value_name = "WHEN")]
     pub(crate) destroy: Destroy,
+    /// Copy each finished trial there as it ends, so that another machine can go on with `resume --from`: s3://BUCKET/PREFIX,
+    /// file:///FOLDER or none (DISKPROOF_COPY_TO)
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) copy_to: Option<String>,
     #[command(flatten)]
     pub(crate) events: Events,
 }
@@ -421,6 +428,16 @@ pub(crate) struct RunArgs {
 pub(crate) struct Resume {
     /// The run: its name, the beginning of it, EXPERIMENT@last or EXPERIMENT@TAG; default: the latest that isn't complete
     pub(crate) run: Option<String>,
+    /// Go on with a run that another machine copied there (`copy_to`): fetch it into this store first
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "copy_to")]
+    pub(crate) from: Option<String>,
+    /// Go on although another controller has the run: that one is dead, or shall stop before its next trial
+    #[arg(long)]
+    pub(crate) take_over: bool,
+    /// Copy each finished trial there: s3://BUCKET/PREFIX, file:///FOLDER or none; default: where the run copies them
+    /// (DISKPROOF_COPY_TO)
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) copy_to: Option<String>,
     /// Raise the budget of rounds; only for a run with `measure: until`, which stops when the result is sure enough
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) rounds: Option<u32>,
@@ -560,8 +577,18 @@ pub(crate) struct EngineNative {
 }
 
 impl Verb {
+    /// The settings that only this command takes.
+    pub(crate) fn settings(&self) -> Typed {
+        let copy_to = match self {
+            Self::Run(run) => run.copy_to.clone(),
+            Self::Resume(resume) => resume.copy_to.clone(),
+            _ => None,
+        };
+        Typed { json: self.json_events(), copy_to }
+    }
+
     /// Whether a run prints its events as JSON.
-    pub(crate) fn json_events(&self) -> bool {
+    fn json_events(&self) -> bool {
         match self {
             Self::Quick(quick) => quick.events.json,
             Self::Run(run) => run.events.json,

@@ -5,6 +5,7 @@ pub(crate) mod choose;
 pub(crate) mod claim;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod copying;
 pub(crate) mod cost;
 pub(crate) mod create;
 pub(crate) mod devices;

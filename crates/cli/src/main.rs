@@ -59,7 +59,7 @@ fn misused(error: &clap::Error) -> ! {
 
 fn dispatch(args: Args) -> Result<Exit, Failure> {
     let Args { global, verb } = args;
-    let settings = Settings::load(&global, verb.json_events()).map_err(Failure::input);
+    let settings = Settings::load(&global, &verb.settings()).map_err(Failure::input);
     match verb {
         // These need no settings, so a broken configuration file doesn't stop them.
         Verb::New(new) => commands::new::new(&new),

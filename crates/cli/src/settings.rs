@@ -5,8 +5,11 @@ pub(crate) mod keys;
 #[cfg(test)]
 mod tests;
 
-use crate::args::Global;
-use keys::{COLOR, Color, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG, STATE, STORE, SUDO, Sudo};
+use crate::args::{Global, Typed};
+use keys::{
+    ALLOWED_SIGNERS, COLOR, COPY_TO, Color, CopyTo, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG,
+    STATE, STORE, SUDO, Sudo,
+};
 use record::printable::Shown as _;
 use std::ffi::OsString;
 use std::fmt;
@@ -71,6 +74,10 @@ pub(crate) struct Settings {
     pub(crate) sudo: Setting<Sudo>,
     /// See [`SSH_CONFIG`].
     pub(crate) ssh_config: Setting<Option<PathBuf>>,
+    /// See [`ALLOWED_SIGNERS`].
+    pub(crate) allowed_signers: Setting<Option<PathBuf>>,
+    /// See [`COPY_TO`].
+    pub(crate) copy_to: Setting<CopyTo>,
     /// The configuration files that diskproof looks for, and whether each exists.
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
@@ -149,18 +156,22 @@ impl Settings {
     ///
     /// # Errors
     /// The first wrong value in any of the places, even if a higher place overrides it.
-    pub(crate) fn load(global: &Global, json: bool) -> Result<Self, SettingsError> {
+    pub(crate) fn load(global: &Global, verb: &Typed) -> Result<Self, SettingsError> {
         let surroundings = Surroundings {
             variable: &|name| std::env::var_os(name).filter(|value| !value.is_empty()),
             root: rustix::process::geteuid().is_root(),
             system_file: Path::new(SYSTEM_FILE),
             here: &std::env::current_dir().unwrap_or_default(),
         };
-        Self::resolve(global, json, &surroundings)
+        Self::resolve(global, verb, &surroundings)
     }
 
     /// Does the same in given surroundings.
-    pub(crate) fn resolve(global: &Global, json: bool, at: &Surroundings<'_>) -> Result<Self, SettingsError> {
+    pub(crate) fn resolve(
+        global: &Global,
+        verb: &Typed,
+        at: &Surroundings<'_>,
+    ) -> Result<Self, SettingsError> {
         let mut said = Vec::new();
         let files = config_files(global, at);
         for (path, required) in &files {
@@ -170,7 +181,7 @@ impl Settings {
             let text = (at.variable)(key.variable)?.to_string_lossy().into_owned();
             Some(Said { key, text, origin: Origin::Environment(key.variable) })
         }));
-        said.extend(typed(global, json, at.here));
+        said.extend(typed(global, verb, at.here));
         Ok(Self {
             store: pick(STORE, &said, || default_store(at))?,
             state: pick(STATE, &said, || default_state(at))?,
@@ -178,12 +189,14 @@ impl Settings {
             progress: pick(PROGRESS, &said, || Ok(Progress::Auto))?,
             sudo: pick(SUDO, &said, || Ok(Sudo::Auto))?,
             ssh_config: pick(SSH_CONFIG, &said, || Ok(None))?,
+            allowed_signers: pick(ALLOWED_SIGNERS, &said, || Ok(None))?,
+            copy_to: pick(COPY_TO, &said, || Ok(CopyTo(None)))?,
             files: files.into_iter().map(|(path, _)| (path.clone(), path.exists())).collect(),
         })
     }
 
     /// Every setting as name, value and origin, in the documented order.
-    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 6] {
+    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 8] {
         [
             (STORE, self.store.value.to_text(), &self.store.origin),
             (STATE, self.state.value.to_text(), &self.state.origin),
@@ -191,6 +204,8 @@ impl Settings {
             (PROGRESS, self.progress.value.to_text(), &self.progress.origin),
             (SUDO, self.sudo.value.to_text(), &self.sudo.origin),
             (SSH_CONFIG, self.ssh_config.value.to_text(), &self.ssh_config.origin),
+            (ALLOWED_SIGNERS, self.allowed_signers.value.to_text(), &self.allowed_signers.origin),
+            (COPY_TO, self.copy_to.value.to_text(), &self.copy_to.origin),
         ]
     }
 
@@ -218,9 +233,9 @@ fn config_files(global: &Global, at: &Surroundings<'_>) -> Vec<(PathBuf, bool)> 
 }
 
 /// The settings on the command line. Relative paths refer to `here`, the current directory.
-fn typed(global: &Global, json: bool, here: &Path) -> Vec<Said> {
+fn typed(global: &Global, verb: &Typed, here: &Path) -> Vec<Said> {
     let path = |path: &Option<PathBuf>| path.as_ref().map(|p| here.join(p).to_text());
-    let progress = match (json, global.quiet) {
+    let progress = match (verb.json, global.quiet) {
         (true, _) => Some(("json", "--json")),
         (_, true) => Some(("none", "--quiet")),
         _ => global.progress.as_deref().map(|text| (text, PROGRESS.flag)),
@@ -232,6 +247,7 @@ fn typed(global: &Global, json: bool, here: &Path) -> Vec<Said> {
         (COLOR, plain(&global.color), COLOR.flag),
         (SUDO, plain(&global.sudo), SUDO.flag),
         (SSH_CONFIG, path(&global.ssh_config), SSH_CONFIG.flag),
+        (COPY_TO, verb.copy_to.clone(), COPY_TO.flag),
         (PROGRESS, progress.map(|(text, _)| text.to_owned()), progress.map_or("", |(_, flag)| flag)),
     ];
     all.into_iter()

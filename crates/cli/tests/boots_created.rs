@@ -78,6 +78,12 @@ fn boots_a_created_guest_with_its_disks_for_a_run_and_destroys_it() {
         let disks = if cell["stack"] == "raid0" { 2.0 } else { 1.0 };
         // QEMU's limits are exact; on a busy host the rate is only lower.
         assert!((16.0 * disks..=66.0 * disks).contains(&iops), "{iops} of {disks} disks");
+        // The chain goes on below the created volumes: the file, and the host's devices under its file system, if it has any.
+        let leaves = cell["leaves"].to_string();
+        assert!(leaves.contains("disk of a guest, a file on"), "{cell}");
+        let has_device =
+            observe::topology(&observe::Roots::default(), &[], Some(&dir)).direct().next().is_some();
+        assert!(leaves.contains("\"host:") == has_device, "{leaves}");
     }
     assert!(export["environment"]["kernel"].as_str().unwrap().contains("cloud"), "the guest's own kernel");
     assert_eq!(leftovers(&dir), Vec::<Value>::new());

@@ -81,50 +81,48 @@ fn boots_guests_live_move_and_go() {
     created_by_the_driver(&site);
 }
 
-/// The driver's guest: reached by the key that was told, through its host, with a volume of the serial number that was told; the claim's own
-/// key gets in. A repeated create is the same guest, and destroy leaves nothing.
+/// A run on the driver's guest: reached through its host by the key that was told, with a volume of the serial number that was told. An agent
+/// process on the host shows the file behind the volume, and the devices below. A repeated create is the same guest, and destroy leaves
+/// nothing.
 fn created_by_the_driver(site: &Site) {
-    let mut wanted = hosts::machine("big", "ham0");
-    for (key, value) in
-        [("image", json!("debian-12")), ("memory", json!(512 << 20)), ("wait_seconds", json!(280))]
-    {
-        wanted["settings"][key] = value;
-    }
-    let asked = hosts::create(site, hosts::CLAIM, &[wanted]);
-    let made = hosts::done(site, &asked)["created"]["machines"][0].clone();
-    let text = |key: &str| made[key].as_str().unwrap().to_owned();
-    assert_eq!((text("through"), text("user")), ("ham0".to_owned(), "root".to_owned()));
-    assert_eq!(made["volumes"][0]["rates"], json!({ "iops": 80, "bytes_per_second": 1 << 20 }));
-    let known = site.dir.join("known-guest").to_string_lossy().into_owned();
-    fs::write(&known, format!("big {}\n", made["host_keys"][0].as_str().unwrap())).unwrap();
-    let own = site.machines.ssh_config().to_string_lossy().into_owned();
-    let key = site.machines.key().to_string_lossy().into_owned();
-    let (file, jump) =
-        (format!("UserKnownHostsFile={known}"), format!("ProxyCommand=ssh -F {own} -W %h:22 ham0"));
-    let way = [
-        "-F",
-        "none",
-        "-i",
-        &key,
-        "-o",
-        &file,
-        "-o",
-        "HostKeyAlias=big",
-        "-o",
-        "StrictHostKeyChecking=yes",
-        "-o",
-        &jump,
-    ];
-    let there = format!("root@{}", text("address"));
-    let disks = site.tool("ssh", &[&way[..], &[&there, "lsblk", "-bdno", "NAME,SIZE,SERIAL"]].concat());
-    let serial = made["volumes"][0]["device"]["serial"].as_str().unwrap();
-    let row: Vec<&str> =
-        disks.lines().find(|line| line.contains(serial)).unwrap().split_whitespace().collect();
-    assert_eq!(row[1], (8 << 20).to_string());
+    let config = site.machines.ssh_config().to_string_lossy().into_owned();
+    let text = format!(
+        "experiment: created\ntargets:\n  big: {{ driver: libvirt, host: ham0, image: debian-12, memory: 512m, emulate: true, \
+         wait_seconds: 280, ssh_config: {config}, volumes: {{ gp: {{ size: 64m, iops: 80, aio: native, iothread: true, preallocation: full }} }} }}\n\
+         stacks: {{ raw: {{ on: gp }} }}\n\
+         workloads: {{ randread: {{ rw: randread, bs: 4k, iodepth: 4, direct: 1, size: 8m }} }}\n\
+         measure: {{ trial: 3s, rounds: 1 }}\n"
+    );
+    fs::write(site.dir.join("created.yaml"), text).unwrap();
+    let ran = site.run(&["run", "created.yaml", "--destroy", "never", "--progress", "lines"]);
+    eprintln!("{}{}", stderr(&ran), stdout(&ran));
+    assert!(ran.status.success() && !stderr(&ran).contains("is not followed"));
+    let export: Value = serde_json::from_str(&site.well(&["export", "latest", "--json"])).unwrap();
+    let cell = &export["cells"][0];
+    let iops = cell["metrics"]["iops"]["estimate"].as_f64().unwrap();
+    // The limit is exact; an emulated processor may be slower.
+    assert!((5.0..=88.0).contains(&iops), "{cell}");
+    let leaves = cell["leaves"].to_string();
+    assert!(leaves.contains("disk of a guest, a file on"), "{leaves}");
+    let below = observe::topology(&observe::Roots::default(), &[], Some(&site.dir));
+    let devices: Vec<String> = below.nodes.iter().map(|node| format!("\"host:{}\"", node.name)).collect();
+    assert!(devices.iter().all(|device| leaves.contains(device)), "{devices:?}: {leaves}");
+
+    let journal = fs::read_dir(site.dir.join("state/created")).unwrap();
+    let mut files = journal.map(|file| file.unwrap().path());
+    let file = files.find(|path| path.extension().is_some_and(|end| end == "json")).unwrap();
+    let entry: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let made = &entry["created"][0];
+    assert_eq!((&made["through"], &made["user"]), (&json!("ham0"), &json!("root")));
+    let volume = &made["volumes"][0];
+    assert_eq!((&volume["rates"], &volume["backing"]["host"]), (&json!({ "iops": 80 }), &json!("ham0")));
+    let claim = entry["claim"]["id"].as_str().unwrap();
+    let mut asked = hosts::create(site, claim, &[entry["machines"][0].clone()]);
+    asked["claim"] = entry["claim"].clone();
     let again = hosts::done(site, &asked)["created"]["machines"][0].clone();
-    assert_eq!(again, made, "the same claim and name are the same guest");
-    assert_eq!(hosts::destroyed(site, hosts::CLAIM, "ham0").len(), 2);
-    assert_eq!(hosts::destroyed(site, hosts::CLAIM, "ham0"), Vec::<String>::new());
+    assert_eq!(again, *made, "the same claim and name are the same guest");
+    site.well(&["undo", "--all"]);
+    assert_eq!(hosts::destroyed(site, claim, "ham0"), Vec::<String>::new());
 }
 
 /// Makes a guest, by KVM where it works. A KVM in a guest may start one and then hang or fail: QEMU emulates the second try.

@@ -75,21 +75,22 @@ measure: { trial: 200s, ramp: 1s, rounds: 1 }
 const LEFT: &str = "grep diskproof /proc/self/mountinfo; cat /var/lib/nfs/etab; ls /var/lib/diskproof/journal /var/lib/diskproof/mnt 2>/dev/null \
     | grep -v :$ | grep .; systemctl is-active -q nfs-server && echo nfs-server; true";
 
-/// Two running guests, and a program without debug information, which is small enough to copy into them.
-struct Pair {
+/// Three running guests, and a program without debug information, which is small enough to copy into them.
+struct Guests {
     dir: PathBuf,
     server: Lab,
     client: Lab,
+    second: Lab,
     _alone: testkit::Exclusive,
 }
 
-impl Pair {
+impl Guests {
     fn new(name: &str) -> Self {
         let alone = testkit::exclusive();
         let dir = testkit::fresh_dir(name);
         testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
-        let [server, client] = [SERVER, CLIENT].map(up);
-        Self { dir, server, client, _alone: alone }
+        let [server, client, second] = [SERVER, CLIENT, SECOND].map(up);
+        Self { dir, server, client, second, _alone: alone }
     }
 
     fn program(&self, args: &[&str]) -> Command {
@@ -138,22 +139,12 @@ fn up(name: &str) -> Lab {
     lab
 }
 
-/// A third guest.
-struct Third(Lab);
-
-impl Drop for Third {
+impl Drop for Guests {
     fn drop(&mut self) {
         if !testkit::keep_wreck() {
-            let _ = self.0.down();
-        }
-    }
-}
-
-impl Drop for Pair {
-    fn drop(&mut self) {
-        if !testkit::keep_wreck() {
-            let _ = self.server.down();
-            let _ = self.client.down();
+            for guest in [&self.server, &self.client, &self.second] {
+                let _ = guest.down();
+            }
             let _ = std::fs::remove_dir_all(&self.dir);
         }
     }
@@ -171,14 +162,25 @@ fn left(lab: &Lab) -> String {
     lab.run(&["sh", "-c", LEFT], LIMIT).unwrap().stdout
 }
 
+/// One test, since guests take long to start. The failures come one after the other, and the guests must be in their earlier state before
+/// the next; at last the serving guest disappears.
 #[test]
-fn boots_two_guests_and_one_mounts_what_the_other_serves() {
-    let pair = Pair::new("nfs-apart");
-    std::fs::write(pair.dir.join("e.yaml"), APART).unwrap();
-    let ran = pair.run(&["run", "e.yaml", "--progress", "lines"]);
+fn boots_guests_that_mount_what_another_one_serves() {
+    let guests = Guests::new("nfs-apart");
+    one_mounts_what_the_other_serves(&guests);
+    two_clients_share_the_server(&guests);
+    a_client_of_two_is_killed(&guests);
+    node_of_the_server_is_killed(&guests);
+    controller_of_two_is_killed(&guests);
+    server_is_gone(&guests);
+}
+
+fn one_mounts_what_the_other_serves(guests: &Guests) {
+    std::fs::write(guests.dir.join("e.yaml"), APART).unwrap();
+    let ran = guests.run(&["run", "e.yaml", "--progress", "lines"]);
     let said = text(&ran.stdout) + &text(&ran.stderr);
     assert!(ran.status.success(), "{said}");
-    let export: Value = serde_json::from_slice(&pair.run(&["export", "latest", "--json"]).stdout).unwrap();
+    let export: Value = serde_json::from_slice(&guests.run(&["export", "latest", "--json"]).stdout).unwrap();
     let cell = |stack: &str, workload: &str| {
         let all = export["cells"].as_array().unwrap();
         all.iter().find(|cell| cell["stack"] == stack && cell["workload"] == workload).unwrap().clone()
@@ -215,54 +217,40 @@ fn boots_two_guests_and_one_mounts_what_the_other_serves() {
         cached.unwrap_or_else(|| panic!("{said}"))["text"].as_str().unwrap().contains("NFS server's memory")
     );
     assert!(export["environment"]["elsewhere"]["vm"]["kernel"].is_string(), "the client is known: {said}");
-    assert_eq!((left(&pair.server), left(&pair.client)), (String::new(), String::new()), "{said}");
-    two_clients_share_the_server(&pair);
-}
-
-/// Several failures, one after the other on the same guests, which must be in their earlier state before the next: the agent process
-/// of one of two clients is killed, or that of the server, or the controller of two clients, and the serving guest disappears.
-#[test]
-fn boots_two_guests_and_one_party_dies() {
-    let pair = Pair::new("nfs-dies");
-    let second = Third(up(SECOND));
-    a_client_of_two_is_killed(&pair, &second.0);
-    node_of_the_server_is_killed(&pair);
-    controller_of_two_is_killed(&pair, &second.0);
-    server_is_gone(&pair);
+    assert_eq!((left(&guests.server), left(&guests.client)), (String::new(), String::new()), "{said}");
 }
 
 const KILL: &str = "kill -9 $(pgrep -f 'diskproof node')";
 
-fn node_of_the_server_is_killed(pair: &Pair) {
-    let run = pair.measuring(LONG);
-    says(&pair.server, KILL);
-    let (code, said, name) = pair.ended(run);
+fn node_of_the_server_is_killed(guests: &Guests) {
+    let run = guests.measuring(LONG);
+    says(&guests.server, KILL);
+    let (code, said, name) = guests.ended(run);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("target nas"), "{said}");
-    assert_eq!(left(&pair.client), "", "{said}");
-    assert_eq!(left(&pair.server), "", "what is built on the run's disk goes before the disk: {said}");
-    let undone = pair.run(&["undo", &name]);
+    assert_eq!(left(&guests.client), "", "{said}");
+    assert_eq!(left(&guests.server), "", "what is built on the run's disk goes before the disk: {said}");
+    let undone = guests.run(&["undo", &name]);
     assert!(undone.status.success(), "{}{}", text(&undone.stdout), text(&undone.stderr));
 }
 
 /// The client waits for a machine that doesn't exist any more.
-fn server_is_gone(pair: &Pair) {
-    let run = pair.measuring(LONG);
-    pair.server.down().unwrap();
-    let (code, said, _) = pair.ended(run);
+fn server_is_gone(guests: &Guests) {
+    let run = guests.measuring(LONG);
+    guests.server.down().unwrap();
+    let (code, said, _) = guests.ended(run);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("target nas"), "{said}");
-    assert_eq!(left(&pair.client), "", "{said}");
+    assert_eq!(left(&guests.client), "", "{said}");
 }
 
 /// Two guests load the third one at the same time.
-fn two_clients_share_the_server(pair: &Pair) {
-    let second = Third(up(SECOND));
-    std::fs::write(pair.dir.join("many.yaml"), MANY).unwrap();
-    let ran = pair.run(&["run", "many.yaml", "--progress", "lines"]);
+fn two_clients_share_the_server(guests: &Guests) {
+    std::fs::write(guests.dir.join("many.yaml"), MANY).unwrap();
+    let ran = guests.run(&["run", "many.yaml", "--progress", "lines"]);
     let said = text(&ran.stdout) + &text(&ran.stderr);
     assert!(ran.status.success(), "{said}");
-    let export: Value = serde_json::from_slice(&pair.run(&["export", "latest", "--json"]).stdout).unwrap();
+    let export: Value = serde_json::from_slice(&guests.run(&["export", "latest", "--json"]).stdout).unwrap();
     let cell = |workload: &str| {
         let all = export["cells"].as_array().unwrap();
         all.iter().find(|cell| cell["workload"] == workload).unwrap().clone()
@@ -291,34 +279,34 @@ fn two_clients_share_the_server(pair: &Pair) {
         found.iter().find(|one| one["cell"] == kept["id"] && one["claim"] == "served_from_other_cache");
     let cached = cached.unwrap_or_else(|| panic!("{said}"))["text"].as_str().unwrap();
     assert!(cached.contains("NFS server's memory") && !cached.starts_with("On vm"), "{cached}");
-    nothing_is_left(pair, &second.0, &said);
+    nothing_is_left(guests, &said);
 }
 
-fn nothing_is_left(pair: &Pair, second: &Lab, said: &str) {
-    let all = [left(&pair.server), left(&pair.client), left(second)];
+fn nothing_is_left(guests: &Guests, said: &str) {
+    let all = [left(&guests.server), left(&guests.client), left(&guests.second)];
     assert_eq!(all, [const { String::new() }; 3], "{said}");
 }
 
-fn a_client_of_two_is_killed(pair: &Pair, second: &Lab) {
-    let run = pair.measuring(LONG_MANY);
-    says(second, KILL);
-    let (code, said, name) = pair.ended(run);
+fn a_client_of_two_is_killed(guests: &Guests) {
+    let run = guests.measuring(LONG_MANY);
+    says(&guests.second, KILL);
+    let (code, said, name) = guests.ended(run);
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("vm2") && said.contains("diskproof undo"), "{said}");
-    assert_eq!([left(&pair.server), left(&pair.client)], [const { String::new() }; 2], "{said}");
-    assert!(left(second).contains("diskproof"), "killed is killed: {said}");
-    let undone = pair.run(&["undo", &name]);
+    assert_eq!([left(&guests.server), left(&guests.client)], [const { String::new() }; 2], "{said}");
+    assert!(left(&guests.second).contains("diskproof"), "killed is killed: {said}");
+    let undone = guests.run(&["undo", &name]);
     assert!(undone.status.success(), "{}{}", text(&undone.stdout), text(&undone.stderr));
-    nothing_is_left(pair, second, &said);
+    nothing_is_left(guests, &said);
 }
 
 /// All agent processes see the end of their input at the same time; whichever undoes first, all end.
-fn controller_of_two_is_killed(pair: &Pair, second: &Lab) {
-    let mut run = pair.measuring(LONG_MANY);
+fn controller_of_two_is_killed(guests: &Guests) {
+    let mut run = guests.measuring(LONG_MANY);
     run.kill().unwrap();
     run.wait().unwrap();
     let end = Instant::now() + LIMIT;
-    let all = || [left(&pair.server), left(&pair.client), left(second)].concat();
+    let all = || [left(&guests.server), left(&guests.client), left(&guests.second)].concat();
     while !all().is_empty() {
         assert!(Instant::now() < end, "{}", all());
         std::thread::sleep(Duration::from_secs(1));

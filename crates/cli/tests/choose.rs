@@ -2,18 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
+mod home;
 #[path = "../../store/tests/support/sample.rs"]
 #[allow(dead_code, reason = "the store's own tests use more of it")]
 mod sample;
 
-use assert_cmd::Command;
+use home::{Answer, Home};
 use record::event::Stopped;
 use record::trial::{Totals, Window};
 use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, Options, Rw};
 use sample::{environment, plan, run_id, trial};
-use store::Store;
-use tempfile::TempDir;
 
 /// Shares of the rate by round: the interval is about 0.6 % wide, or about 30 %.
 const STEADY: [f64; 5] = [1.0, 1.005, 0.995, 1.002, 0.998];
@@ -23,22 +22,10 @@ const HOURS_PER_MONTH: f64 = 730.0;
 /// A stack of one volume: its price per month, its IOPS, and how they vary.
 type Offer = (f64, f64, [f64; 5]);
 
-struct Home(TempDir);
-
-struct Answer {
-    code: i32,
-    out: String,
-    err: String,
-}
-
 impl Home {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
     /// A run of `stack-0`, `stack-1`... with these offers, in this currency.
     fn run(&self, name: &str, currency: &str, offers: &[Offer]) {
-        let store = Store::open(&self.0.path().join("results.db")).unwrap();
+        let store = self.store();
         let run = run_id(name);
         let mut plan = plan(u32::try_from(offers.len()).unwrap(), 5);
         plan.prices.currency = Some(currency.to_owned());
@@ -68,17 +55,8 @@ impl Home {
         store.finish_run(&run, &Stopped::RoundsDone { rounds: 5 }).unwrap();
     }
 
-    fn diskproof(&self, args: &[&str]) -> Answer {
-        let mut command = Command::cargo_bin("diskproof").unwrap();
-        command.args(args).env_clear().env("HOME", self.0.path()).current_dir(self.0.path());
-        let output = command.env("DISKPROOF_STORE", self.0.path().join("results.db")).output().unwrap();
-        let text =
-            |bytes: &[u8]| String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ");
-        Answer { code: output.status.code().unwrap(), out: text(&output.stdout), err: text(&output.stderr) }
-    }
-
     fn choose(&self, want: &str, more: &[&str]) -> Answer {
-        self.diskproof(&[&["choose", "--want", want], more].concat())
+        self.diskproof(&[&["choose", "--want", want], more].concat()).flat()
     }
 }
 
@@ -164,7 +142,7 @@ fn what_cannot_be_answered_is_2_and_says_what_to_do() {
 fn an_imported_run_has_no_price() {
     let home = Home::new();
     let line = "1.98,2.00a,nas,1,5,16M,,8192,5,,,91000,11,90000,9,,,95000,9,312.5,3,,,,,,,,,,,,,,,,,,,8070us,16093us,,20096us,72082us,,,,,,\n";
-    std::fs::write(home.0.path().join("b.csv"), line).unwrap();
+    home.put("b.csv", line);
     assert_eq!(home.diskproof(&["import", "b.csv"]).code, 0);
     let answer = home.choose("seeks >= 100", &[]);
     assert!(answer.code == 2 && answer.err.contains("price: 8/month"), "{}", answer.err);
@@ -175,7 +153,7 @@ fn an_imported_run_has_no_price() {
 fn a_job_has_a_price_to_the_cent() {
     let home = Home::new();
     home.run("backup", "EUR", &[(73.0, 100.0, STEADY), (146.0, 400.0, STEADY)]);
-    let store = Store::open(&home.0.path().join("results.db")).unwrap();
+    let store = home.store();
     let run = run_id("jobs");
     let mut plan = store.head(&run_id("backup")).unwrap().plan;
     (plan.measure.trial_seconds, plan.measure.ramp_seconds) = (7200.0, 0.0);

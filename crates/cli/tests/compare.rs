@@ -2,37 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
+mod home;
 #[path = "../../store/tests/support/sample.rs"]
 #[allow(dead_code, reason = "the store's own tests use more of it")]
 mod sample;
 
-use assert_cmd::Command;
+use home::{Answer, Home};
 use record::event::Stopped;
 use record::trial::{Totals, Window};
 use sample::{environment, plan, run_id, trial};
-use store::Store;
-use tempfile::TempDir;
 
 const STEADY: [f64; 5] = [100.0, 100.5, 99.5, 100.2, 99.8];
 const WILD: [f64; 5] = [100.0, 112.0, 88.0, 108.0, 91.0];
 
-struct Home(TempDir);
-
-struct Answer {
-    code: i32,
-    out: String,
-    err: String,
-}
-
 impl Home {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn store(&self) -> Store {
-        Store::open(&self.0.path().join("results.db")).unwrap()
-    }
-
     /// A run of two cells: the first with these IOPS by round, the second always with half of the steady rate.
     fn run(&self, name: &str, iops: [f64; 5], cpu: &str) {
         self.run_of(name, 2, iops, cpu);
@@ -66,20 +49,9 @@ impl Home {
         store.finish_run(&run, &Stopped::RoundsDone { rounds: 5 }).unwrap();
     }
 
-    fn diskproof(&self, args: &[&str]) -> Answer {
-        let output = Command::cargo_bin("diskproof")
-            .unwrap()
-            .args(args)
-            .env_clear()
-            .env("HOME", self.0.path())
-            .env("DISKPROOF_STORE", self.0.path().join("results.db"))
-            .output()
-            .unwrap();
-        let text = |bytes: &[u8]| {
-            let lines = String::from_utf8_lossy(bytes);
-            lines.split_whitespace().collect::<Vec<_>>().join(" ")
-        };
-        Answer { code: output.status.code().unwrap(), out: text(&output.stdout), err: text(&output.stderr) }
+    /// With one space between all words.
+    fn says(&self, args: &[&str]) -> Answer {
+        self.diskproof(args).flat()
     }
 
     fn code(&self, args: &[&str]) -> i32 {
@@ -121,14 +93,14 @@ fn the_gate_s_codes() {
 #[test]
 fn the_gate_says_why() {
     let home = home();
-    let worse = home.diskproof(&["gate", "--baseline", "base", "worse"]);
+    let worse = home.says(&["gate", "--baseline", "base", "worse"]);
     assert!(worse.out.contains("Regression: 1 of 2 figures got worse by more than 5 %."), "{}", worse.out);
-    let wild = home.diskproof(&["gate", "--baseline", "base", "wild"]);
+    let wild = home.says(&["gate", "--baseline", "base", "wild"]);
     assert!(wild.out.contains("more rounds in each run would decide"), "{}", wild.out);
-    let other = home.diskproof(&["gate", "--baseline", "base", "other"]);
+    let other = home.says(&["gate", "--baseline", "base", "other"]);
     assert!(other.err.contains("CPU model is Other CPU, in the baseline Example CPU"), "{}", other.err);
     assert!(other.out.is_empty());
-    let json = home.diskproof(&["gate", "--baseline", "base", "worse", "--json"]);
+    let json = home.says(&["gate", "--baseline", "base", "worse", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!((json.code, document["gate"]["passage"].as_str()), (1, Some("regression")));
     assert_eq!(document["lines"][0]["a"]["stack"], "stack-0");
@@ -143,7 +115,7 @@ fn margins_are_given_by_kind_and_by_name() {
     assert_eq!(gate(&["--margin", "p99=50%", "--margin", "cpu=50%"]), 1);
     assert_eq!(gate(&["--margin", "latency=15%", "--of", "read_lat_mean"]), 0);
     assert_eq!(gate(&["--margin", "rate=1%", "--margin", "20"]), 1, "the one for all is the base");
-    let unknown = home.diskproof(&["gate", "--baseline", "base", "worse", "--margin", "speed=3"]);
+    let unknown = home.says(&["gate", "--baseline", "base", "worse", "--margin", "speed=3"]);
     assert_eq!(unknown.code, 2);
     assert!(unknown.err.contains("`speed` has no margin: expected `rate`"), "{}", unknown.err);
 }
@@ -152,7 +124,7 @@ fn margins_are_given_by_kind_and_by_name() {
 fn a_run_that_lacks_cells_of_the_baseline_is_undecided() {
     let home = home();
     home.run_of("half", 1, STEADY, "Example CPU");
-    let half = home.diskproof(&["gate", "--baseline", "base", "half"]);
+    let half = home.says(&["gate", "--baseline", "base", "half"]);
     assert_eq!(half.code, 5);
     assert!(
         half.out.contains("Undecided: the run lacks 1 cell or figure of the baseline (--allow-missing"),
@@ -171,7 +143,7 @@ fn a_run_that_lacks_cells_of_the_baseline_is_undecided() {
 fn the_gate_writes_junit_and_a_summary() {
     let home = home();
     home.run_of("half", 1, STEADY.map(|x| 0.9 * x), "Example CPU");
-    let file = |name: &str| home.0.path().join(name);
+    let file = |name: &str| home.file(name);
     let (junit, summary) = (file("gate.xml"), file("summary.md"));
     let paths = [&junit, &summary].map(|path| path.to_string_lossy().into_owned());
     let args = |run: &'static str| {
@@ -195,7 +167,7 @@ fn the_gate_writes_junit_and_a_summary() {
     let page = std::fs::read_to_string(&summary).unwrap();
     assert_eq!(page.matches("# sample: run ").count(), 2, "appended: {page}");
     assert!(page.contains("**Regression:** 1 of 1 figure got worse by more than 5 %."), "{page}");
-    let unwritable = home.diskproof(&["gate", "--baseline", "base", "same", "--junit", "/nowhere/gate.xml"]);
+    let unwritable = home.says(&["gate", "--baseline", "base", "same", "--junit", "/nowhere/gate.xml"]);
     assert_eq!(unwritable.code, 3);
     assert!(unwritable.err.contains("can't write /nowhere/gate.xml"), "{}", unwritable.err);
 }
@@ -204,48 +176,46 @@ fn the_gate_writes_junit_and_a_summary() {
 fn runs_have_names() {
     let home = home();
     assert_eq!(home.code(&["gate", "--baseline", "sample@baseline", "worse"]), 2);
-    let tagged = home.diskproof(&["tag", "base", "baseline"]);
+    let tagged = home.says(&["tag", "base", "baseline"]);
     assert_eq!((tagged.code, tagged.out.as_str()), (0, "sample@baseline is run base"));
     assert_eq!(home.code(&["gate", "--baseline", "sample@baseline", "worse"]), 1);
     assert_eq!(home.code(&["gate", "--baseline", "sample@last", "worse"]), 1, "`same` is the one before it");
-    let last = home.diskproof(&["gate", "--baseline", "sample@last", "same", "--json"]);
+    let last = home.says(&["gate", "--baseline", "sample@last", "same", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&last.out).unwrap();
     assert_eq!(document["baseline"]["run"], "base");
     let shown: serde_json::Value =
-        serde_json::from_str(&home.diskproof(&["export", "sample@last", "--json"]).out).unwrap();
+        serde_json::from_str(&home.says(&["export", "sample@last", "--json"]).out).unwrap();
     assert_eq!(shown["run"], "other");
     let named: serde_json::Value =
-        serde_json::from_str(&home.diskproof(&["export", "sample@baseline", "--json"]).out).unwrap();
+        serde_json::from_str(&home.says(&["export", "sample@baseline", "--json"]).out).unwrap();
     assert_eq!((named["run"].as_str(), &named["tags"]), (Some("base"), &serde_json::json!(["baseline"])));
     assert!(
-        home.diskproof(&["compare", "sample@baseline", "sample@last"])
-            .out
-            .contains("run other against run base")
+        home.says(&["compare", "sample@baseline", "sample@last"]).out.contains("run other against run base")
     );
     assert_eq!(home.code(&["show", "sample@baseline"]), 0);
     assert_eq!(home.code(&["judge", "sample@baseline"]), 0);
-    let unknown = home.diskproof(&["undo", "sample@nightly"]);
+    let unknown = home.says(&["undo", "sample@nightly"]);
     assert!(unknown.code == 2 && unknown.err.contains("its tags are: baseline"), "{}", unknown.err);
 
-    let taken = home.diskproof(&["tag", "same", "baseline"]);
+    let taken = home.says(&["tag", "same", "baseline"]);
     assert_eq!(taken.code, 2);
     assert!(taken.err.contains("run base has the tag `baseline` already: --move"), "{}", taken.err);
-    let moved = home.diskproof(&["tag", "same", "baseline", "--move"]);
+    let moved = home.says(&["tag", "same", "baseline", "--move"]);
     assert_eq!(moved.out, "sample@baseline is run same; run base had this tag before");
-    let list = home.diskproof(&["list", "--experiment", "sample"]);
+    let list = home.says(&["list", "--experiment", "sample"]);
     assert!(
         list.out.contains("ended tags base") && list.out.contains("after 5 rounds baseline worse"),
         "{}",
         list.out
     );
     let json: serde_json::Value =
-        serde_json::from_str(&home.diskproof(&["list", "--experiment", "sample", "--json"]).out).unwrap();
+        serde_json::from_str(&home.says(&["list", "--experiment", "sample", "--json"]).out).unwrap();
     assert_eq!((json[1]["run"].as_str(), json[1]["tags"][0].as_str()), (Some("same"), Some("baseline")));
-    let none = home.diskproof(&["list", "--experiment", "nothing"]);
+    let none = home.says(&["list", "--experiment", "nothing"]);
     assert!(none.code == 0 && none.err.contains("no run of nothing is kept yet"), "{}", none.err);
     assert_eq!(home.code(&["tag", "base", "baseline", "--remove"]), 2);
     assert_eq!(home.code(&["tag", "same", "baseline", "--remove"]), 0);
-    let gone = home.diskproof(&["show", "sample@baseline"]);
+    let gone = home.says(&["show", "sample@baseline"]);
     assert!(gone.code == 2 && gone.err.contains("no run of sample has the tag `baseline`"), "{}", gone.err);
     assert_eq!((home.code(&["tag", "base", "last"]), home.code(&["show", "nothing@last"])), (2, 2));
 }
@@ -258,8 +228,8 @@ fn a_history_names_the_run_that_made_it_worse() {
         let level = if at < 7 { 1.0 } else { 0.9 };
         home.run(&format!("run-{at:02}"), STEADY.map(|x| level * (x + offset)), "Example CPU");
     }
-    home.diskproof(&["tag", "run-07", "nightly-7"]);
-    let text = home.diskproof(&["history", "sample"]);
+    home.says(&["tag", "run-07", "nightly-7"]);
+    let text = home.says(&["history", "sample"]);
     assert_eq!((text.code, text.err.as_str()), (0, ""));
     assert!(
         text.out.contains("iops of a stack-0 is 0.90x the level before (0.90 to 0.90) from run run-07 (nightly-7) on: worse (p"),
@@ -267,35 +237,34 @@ fn a_history_names_the_run_that_made_it_worse() {
         text.out
     );
     let json: serde_json::Value =
-        serde_json::from_str(&home.diskproof(&["history", "sample", "--json"]).out).unwrap();
+        serde_json::from_str(&home.says(&["history", "sample", "--json"]).out).unwrap();
     assert_eq!(json["format"], "diskproof.history/1.0");
     assert_eq!(json["lines"][0]["changes"][0]["run"], "run-07");
     assert_eq!(json["lines"][1]["changes"].as_array().unwrap().len(), 0);
     assert_eq!(json["runs"].as_array().unwrap().len(), 12);
-    let short = home.diskproof(&["history", "sample", "--last", "5"]);
+    let short = home.says(&["history", "sample", "--last", "5"]);
     assert!(short.out.contains("No change can show yet: a change of level needs 8 runs"), "{}", short.out);
-    let unknown = home.diskproof(&["history", "nothing"]);
+    let unknown = home.says(&["history", "nothing"]);
     assert!(unknown.code == 2 && unknown.err.contains("there are runs of: sample"), "{}", unknown.err);
 }
 
 #[test]
 fn two_runs_and_the_cells_of_one() {
     let home = home();
-    let two = home.diskproof(&["compare", "base", "worse"]);
+    let two = home.says(&["compare", "base", "worse"]);
     assert_eq!((two.code, two.err.as_str()), (0, ""));
     assert!(two.out.contains("run worse against run base") && two.out.contains("0.90 ("), "{}", two.out);
     assert!(two.out.contains("different times"), "{}", two.out);
-    let one = home.diskproof(&["compare", "base", "--json"]);
+    let one = home.says(&["compare", "base", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&one.out).unwrap();
     assert_eq!(
         (document["format"].as_str(), document["paired"].as_bool()),
         (Some("diskproof.comparison/1.1"), Some(true))
     );
     assert_eq!(document["lines"][0]["text"], "stack-0 is 2.00x stack-1 (2.00 to 2.00)");
-    let turned =
-        home.diskproof(&["compare", "base", "--stack", "stack-1", "--stack", "stack-0", "--of", "bw"]);
+    let turned = home.says(&["compare", "base", "--stack", "stack-1", "--stack", "stack-0", "--of", "bw"]);
     assert!(turned.out.contains("0.50 ("), "{}", turned.out);
-    let unknown = home.diskproof(&["compare", "base", "--of", "speed"]);
+    let unknown = home.says(&["compare", "base", "--of", "speed"]);
     assert_eq!(unknown.code, 2);
     assert!(unknown.err.contains("no cell has the metric `speed`; there are: bw, "), "{}", unknown.err);
 }
@@ -303,9 +272,9 @@ fn two_runs_and_the_cells_of_one() {
 #[test]
 fn judging_anew_tells_what_changed() {
     let home = home();
-    let first = home.diskproof(&["judge", "base"]);
+    let first = home.says(&["judge", "base"]);
     assert!(first.out.contains("no judgement was kept"), "{}", first.out);
-    let again = home.diskproof(&["judge", "base"]);
+    let again = home.says(&["judge", "base"]);
     assert!(again.out.contains("nothing changed against diskproof"), "{}", again.out);
 
     // Older rules had found nothing, and had another answer.
@@ -319,12 +288,12 @@ fn judging_anew_tells_what_changed() {
     let revision = store.head(&run).unwrap().revision;
     store.cache_judgement(&run, "judge 0", revision, &view.to_string()).unwrap();
     drop(store);
-    let changed = home.diskproof(&["judge", "base"]);
+    let changed = home.says(&["judge", "base"]);
     assert!(changed.out.contains("against judge 0:"), "{}", changed.out);
     assert_eq!(changed.out.matches(" new: ").count(), findings, "{}", changed.out);
     assert!(changed.out.contains("was: it depends"), "{}", changed.out);
 
-    let all = home.diskproof(&["judge", "--all"]);
+    let all = home.says(&["judge", "--all"]);
     assert_eq!((all.code, all.out.matches("judged by").count()), (0, 5), "{}", all.out);
     assert_eq!(home.code(&["judge", "--all", "base"]), 2);
     assert_eq!(home.code(&["judge", "nothing"]), 2);
@@ -334,16 +303,16 @@ fn judging_anew_tells_what_changed() {
 fn judging_again_and_the_answer_in_markdown() {
     let home = home();
     let first: serde_json::Value =
-        serde_json::from_str(&home.diskproof(&["judge", "base", "same", "--json"]).out).unwrap();
+        serde_json::from_str(&home.says(&["judge", "base", "same", "--json"]).out).unwrap();
     assert_eq!(first["format"], "diskproof.judge/1.0");
     let runs = first["runs"].as_array().unwrap();
     assert_eq!((runs[0]["run"].as_str(), runs[1]["run"].as_str()), (Some("base"), Some("same")));
     assert!(runs[0]["before"].is_null() && runs[0]["changes"].is_null(), "nothing was kept: {first}");
     let again: serde_json::Value =
-        serde_json::from_str(&home.diskproof(&["judge", "base", "--json"]).out).unwrap();
+        serde_json::from_str(&home.says(&["judge", "base", "--json"]).out).unwrap();
     let one = &again["runs"][0];
     assert!(one["before"].is_string() && one["changes"].as_array().is_some_and(Vec::is_empty), "{again}");
-    let page = home.diskproof(&["export", "base", "--markdown"]);
+    let page = home.says(&["export", "base", "--markdown"]);
     assert!(page.code == 0 && page.out.contains("## Measured | stack |"), "{}", page.out);
     assert_eq!(home.code(&["export", "base", "--markdown", "--csv"]), 2);
 }

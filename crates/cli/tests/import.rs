@@ -2,50 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
-use assert_cmd::Command;
+mod home;
+
+use home::Home;
 use serde_json::Value;
 use std::path::Path;
-use tempfile::TempDir;
-
-struct Home(TempDir);
-
-struct Answer {
-    code: i32,
-    out: String,
-    err: String,
-}
+use std::process::Command;
 
 impl Home {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn put(&self, name: &str, text: &str) {
-        let path = self.0.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    fn diskproof(&self, args: &[&str]) -> Answer {
-        let output = Command::cargo_bin("diskproof")
-            .unwrap()
-            .args(args)
-            .env_clear()
-            .env("HOME", self.0.path())
-            .env("DISKPROOF_STORE", self.0.path().join("results.db"))
-            .current_dir(self.0.path())
-            .output()
-            .unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Answer { code: output.status.code().unwrap(), out: text(&output.stdout), err: text(&output.stderr) }
-    }
-
-    fn fine(&self, args: &[&str]) -> String {
-        let answer = self.diskproof(args);
-        assert_eq!(answer.code, 0, "{args:?}: {}", answer.err);
-        answer.out
-    }
-
     fn json(&self, args: &[&str]) -> Value {
         serde_json::from_str(&self.fine(args)).unwrap()
     }
@@ -54,7 +18,7 @@ impl Home {
     fn python_csv(&self, file: &str) -> Option<Vec<Value>> {
         const READ: &str = "import csv, json, sys; json.dump(list(csv.DictReader(open(sys.argv[1], newline=''))), sys.stdout)";
         let output =
-            Command::new("python3").args(["-c", READ, file]).current_dir(self.0.path()).output().ok()?;
+            Command::new("python3").args(["-c", READ, file]).current_dir(self.path()).output().ok()?;
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Some(serde_json::from_slice(&output.stdout).unwrap())
     }
@@ -236,8 +200,8 @@ fn trials_are_read_by_other_programs_compressed_or_not() {
     home.fine(&["import", "bench"]);
     home.fine(&["export", "latest", "--trials", "-o", "trials.csv"]);
     home.fine(&["export", "latest", "--trials", "-o", "trials.csv.zst"]);
-    let plain = std::fs::read(home.0.path().join("trials.csv")).unwrap();
-    let packed = std::fs::read(home.0.path().join("trials.csv.zst")).unwrap();
+    let plain = std::fs::read(home.file("trials.csv")).unwrap();
+    let packed = std::fs::read(home.file("trials.csv.zst")).unwrap();
     assert!(packed.len() * 4 < plain.len());
     assert_eq!(zstd::decode_all(packed.as_slice()).unwrap(), plain);
     assert_eq!(
@@ -264,7 +228,7 @@ fn metrics_for_a_collector_replace_the_file_as_a_whole() {
     for _ in 0..2 {
         home.fine(&["export", "latest", "--openmetrics", "-o", "diskproof.prom"]);
     }
-    let text = std::fs::read_to_string(home.0.path().join("diskproof.prom")).unwrap();
+    let text = std::fs::read_to_string(home.file("diskproof.prom")).unwrap();
     assert!(text.ends_with("# EOF\n"));
     let sample = text
         .lines()
@@ -276,7 +240,7 @@ fn metrics_for_a_collector_replace_the_file_as_a_whole() {
             && sample.ends_with(" 1010"),
         "{sample}"
     );
-    let left: Vec<_> = std::fs::read_dir(home.0.path())
+    let left: Vec<_> = std::fs::read_dir(home.path())
         .unwrap()
         .filter(|entry| {
             Path::new(&entry.as_ref().unwrap().file_name()).extension().is_some_and(|end| end == "tmp")

@@ -2,45 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
-use assert_cmd::Command;
-use std::path::Path;
-use tempfile::TempDir;
+mod home;
 
-/// A temporary home, so that the tests don't touch the user's settings, store or state.
-struct Home(TempDir);
-
-/// What a command said, with the home's path replaced.
-struct Answer {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Home {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_string_lossy().into_owned()
-    }
-
-    fn diskproof(&self, args: &[&str]) -> Answer {
-        let mut command = Command::cargo_bin("diskproof").unwrap();
-        command.args(args).env_clear().env("HOME", self.path()).current_dir(self.path());
-        let output = command.env("DISKPROOF_STATE", self.path().join("state")).output().unwrap();
-        let home = self.path().to_string_lossy().into_owned();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&home, "HOME");
-        let code = output.status.code().expect("ended by itself");
-        Answer { code, out: text(&output.stdout), err: text(&output.stderr) }
-    }
-}
+use home::Home;
 
 /// The figures of docs/field-cases.md, "The price of a machine".
 #[test]
@@ -58,16 +22,18 @@ fn cost_computes_without_a_run_and_changes_nothing() {
     let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(json["format"], "diskproof.cost/1.0");
     assert_eq!(json["offers"][1]["sum"]["total"]["text"], "8579.20");
-    let wrong = home.write("prices.yaml", "offers:\n  x: { per_huor: 1 }\n");
-    let refused = home.diskproof(&["cost", &wrong]);
+    let wrong = "prices.yaml";
+    home.put(wrong, "offers:\n  x: { per_huor: 1 }\n");
+    let refused = home.diskproof(&["cost", wrong]);
     assert_eq!(refused.code, 2, "{}", refused.out);
-    assert!(refused.err.starts_with("HOME/prices.yaml:2:8: unknown key `per_huor`"), "{}", refused.err);
-    let volumes = home.write("volumes.yaml", "offers: { x: { per_gb_month: 0.1 } }\n");
-    let lacking = home.diskproof(&["cost", &volumes]);
+    assert!(refused.err.starts_with("prices.yaml:2:8: unknown key `per_huor`"), "{}", refused.err);
+    let volumes = "volumes.yaml";
+    home.put(volumes, "offers: { x: { per_gb_month: 0.1 } }\n");
+    let lacking = home.diskproof(&["cost", volumes]);
     assert_eq!(lacking.code, 2, "{}", lacking.out);
     assert!(lacking.err.contains("--size 500g"), "{}", lacking.err);
-    assert_eq!(home.diskproof(&["cost", &volumes, "--size", "500g"]).code, 0);
-    assert!(!home.path().join("state").exists());
+    assert_eq!(home.diskproof(&["cost", volumes, "--size", "500g"]).code, 0);
+    assert!(!home.file("state").exists());
 }
 
 #[test]
@@ -97,10 +63,11 @@ fn plan_choose_ranks_by_model_and_price_and_measures_nothing() {
     let four = &json["workloads"][0]["cells"][3];
     assert_eq!((&four["cell"]["stack"], &four["does"]), (&"stripe-of-4".into(), &"open".into()));
     assert_eq!(four["figures"][1]["expected"], serde_json::Value::Null);
-    let none = home.write("a.yaml", "experiment: a\nvolumes: { v: { directory: /srv } }\nstacks: { s: { on: v } }\nworkloads: { r: { rw: read, size: 64m } }\n");
-    let refused = home.diskproof(&["plan", &none, "--choose"]);
+    let none = "a.yaml";
+    home.put(none, "experiment: a\nvolumes: { v: { directory: /srv } }\nstacks: { s: { on: v } }\nworkloads: { r: { rw: read, size: 64m } }\n");
+    let refused = home.diskproof(&["plan", none, "--choose"]);
     assert_eq!(refused.code, 2, "{}", refused.out);
     assert!(refused.err.contains("--want 'iops >= 3000'"), "{}", refused.err);
     assert_eq!(home.diskproof(&["plan", file, "--want", "iops >= 250"]).code, 2, "--want needs --choose");
-    assert!(!home.path().join("state").exists());
+    assert!(!home.file("state").exists());
 }

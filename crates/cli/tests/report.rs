@@ -2,55 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
-use assert_cmd::Command;
+mod home;
+
+use home::Home;
 use record::printable::Shown as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// A name that tries to become markup, a path and an end of line.
 const EVIL: &str = "..<script>alert('x')</script>&\"-\u{202e}-name";
 
-struct Home(TempDir);
-
-struct Answer {
-    code: i32,
-    out: String,
-    err: String,
-}
-
 impl Home {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn put(&self, name: &str, text: &str) {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
     fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-
-    fn diskproof(&self, args: &[&str]) -> Answer {
-        let mut command = Command::cargo_bin("diskproof").unwrap();
-        command.args(args).env_clear().env("HOME", self.0.path()).current_dir(self.0.path());
-        let output = command.env("DISKPROOF_STORE", self.path("results.db")).output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Answer { code: output.status.code().unwrap(), out: text(&output.stdout), err: text(&output.stderr) }
-    }
-
-    fn fine(&self, args: &[&str]) -> String {
-        let answer = self.diskproof(args);
-        assert_eq!(answer.code, 0, "{args:?}: {}", answer.err);
-        answer.out
+        fs::read_to_string(self.file(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
 
     /// The names of all pictures of the latest run, as the refusal of a wrong one lists them.
@@ -183,14 +148,14 @@ fn a_run_that_is_not_there_and_a_file_that_cannot_be_written_are_refused() {
     let nothing = home.diskproof(&["report", "-o", "x.html"]);
     assert_eq!(nothing.code, 2, "{}", nothing.err);
     assert!(nothing.err.contains("no run is kept yet"), "{}", nothing.err);
-    assert!(!home.path("results.db").exists() && !home.path("x.html").exists(), "reading creates nothing");
+    assert!(!home.file("results.db").exists() && !home.file("x.html").exists(), "reading creates nothing");
     let all = home.diskproof(&["report", "--all", "site"]);
-    assert!(all.code == 2 && !home.path("site").exists(), "{}", all.err);
+    assert!(all.code == 2 && !home.file("site").exists(), "{}", all.err);
 
     let home = self::home();
     let unknown = home.diskproof(&["report", "20010101", "-o", "x.html"]);
     assert!(unknown.code == 2 && unknown.err.contains("20010101"), "{}", unknown.err);
-    assert!(!home.path("x.html").exists());
+    assert!(!home.file("x.html").exists());
     let lost = home.diskproof(&["report", "-o", "no/such/folder/x.html"]);
     assert!(lost.code == 3 && lost.err.contains("can't write no/such/folder/x.html"), "{}", lost.err);
     home.put("file", "");
@@ -205,14 +170,14 @@ fn a_run_that_is_not_there_and_a_file_that_cannot_be_written_are_refused() {
 #[test]
 fn a_folder_that_cannot_be_written_is_refused_by_its_name() {
     let home = home();
-    let closed = home.path("closed");
+    let closed = home.file("closed");
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
     // Root may write there all the same; then nothing is refused and nothing is tested.
     if fs::write(closed.join("probe"), "").is_ok() {
         fs::remove_file(closed.join("probe")).unwrap();
         // A file in the place of a page is as unwritable for root as for others.
-        fs::create_dir_all(home.path("site/index.html")).unwrap();
+        fs::create_dir_all(home.file("site/index.html")).unwrap();
         let refused = home.diskproof(&["report", "--all", "site"]);
         assert!(refused.code == 3 && refused.err.contains("can't write site/index.html"), "{}", refused.err);
         return;
@@ -242,12 +207,12 @@ fn a_folder_has_a_page_for_each_run_and_every_link_leads_to_a_file() {
     assert_eq!(answer.code, 0, "{}", answer.err);
     assert!(answer.err.contains("wrote 3 runs of 2 experiments: site/index.html"), "{}", answer.err);
     let files: Vec<PathBuf> =
-        fs::read_dir(home.path("site")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(home.file("site")).unwrap().map(|entry| entry.unwrap().path()).collect();
     // An index, three runs, two histories, and a comparison of the second run with the first.
     assert_eq!(files.len(), 7, "{files:?}");
     for file in &files {
         for link in links(&fs::read_to_string(file).unwrap()) {
-            assert!(home.path("site").join(&link).is_file(), "{} leads to {link}", file.shown());
+            assert!(home.file("site").join(&link).is_file(), "{} leads to {link}", file.shown());
         }
     }
     let compared = files.iter().find(|file| file.to_string_lossy().contains("compare")).unwrap();
@@ -272,10 +237,10 @@ fn hostile_names_stay_text_in_every_page_and_no_path_leaves_the_folder() {
     home.fine(&["import", "r/one", "--name", EVIL, "--stack", EVIL]);
     home.fine(&["report", "--all", "site"]);
     let before: Vec<PathBuf> =
-        fs::read_dir(home.0.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(before.len(), 3, "the files, the store and the site: {before:?}");
     let mut pages = 0;
-    for entry in fs::read_dir(home.path("site")).unwrap() {
+    for entry in fs::read_dir(home.file("site")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c)), "{name}");

@@ -2,26 +2,24 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
+mod home;
 #[path = "../../store/tests/support/sample.rs"]
 #[allow(dead_code, reason = "the store's own tests use more of it")]
 mod sample;
 
-use assert_cmd::Command;
+use home::Home;
 use record::event::Stopped;
 use sample::{environment, plan, run_id, trial};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use store::Store;
-use tempfile::TempDir;
 
 /// One more than a page shows.
 const CELLS: u32 = 301;
 
 /// A store with a run of many cells, measured once each.
-fn home() -> TempDir {
-    let home = tempfile::tempdir().unwrap();
-    let store = Store::open(&home.path().join("results.db")).unwrap();
-    let run = run_id("large");
+fn home() -> Home {
+    let home = Home::new();
+    let (store, run) = (home.store(), run_id("large"));
     store.create_run(&run, &plan(CELLS, 1), &environment("6.1.0")).unwrap();
     (0..CELLS).for_each(|cell| store.append_trial(&run, &trial(cell, 0)).unwrap());
     store.finish_run(&run, &Stopped::RoundsDone { rounds: 1 }).unwrap();
@@ -29,19 +27,9 @@ fn home() -> TempDir {
 }
 
 /// The exit code and what standard error has.
-fn report(home: &TempDir, args: &[&str]) -> (i32, String) {
-    let output = Command::cargo_bin("diskproof")
-        .unwrap()
-        .arg("report")
-        .args(args)
-        .current_dir(home.path())
-        .env_clear()
-        .env("HOME", home.path())
-        .env("DISKPROOF_STORE", home.path().join("results.db"))
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stderr).unwrap();
-    (output.status.code().unwrap(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+fn report(home: &Home, args: &[&str]) -> (i32, String) {
+    let answer = home.diskproof(&[&["report"], args].concat()).flat();
+    (answer.code, answer.err)
 }
 
 /// The targets of a page's links: files, without the places in them.
@@ -69,12 +57,12 @@ fn a_run_of_many_cells_is_a_folder_and_each_page_is_reached() {
     let (code, said) = report(&home, &["latest", "-o", "one.html"]);
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("the run has 301 cells") && said.contains("-o report/"), "{said}");
-    assert!(!home.path().join("one.html").exists());
+    assert!(!home.file("one.html").exists());
 
     let (code, said) = report(&home, &["latest", "-o", "many/"]);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("wrote 8 pages of 301 cells: many/index.html"), "{said}");
-    let folder = home.path().join("many");
+    let folder = home.file("many");
     assert_eq!(reached(folder.join("index.html")).len(), 8);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 8);
     // An existing folder needs no slash.
@@ -86,7 +74,7 @@ fn a_site_has_the_folder_of_a_run_of_many_cells_in_it() {
     let home = home();
     let (code, said) = report(&home, &["--all", "site"]);
     assert_eq!(code, 0, "{said}");
-    let index = home.path().join("site").join("index.html").canonicalize().unwrap();
+    let index = home.file("site").join("index.html").canonicalize().unwrap();
     let pages = reached(index.clone());
     assert_eq!(pages.len(), 10, "the index, the history, and the folder: {pages:?}");
     let own: Vec<&PathBuf> = pages.iter().filter(|page| page.ends_with("run-large/index.html")).collect();
@@ -99,9 +87,9 @@ fn a_picture_of_a_cell_is_one_file() {
     let cell = trial(7, 0).id.cell;
     let name = format!("rounds-{cell}");
     assert_eq!(report(&home, &["latest", "--chart", &name, "-o", "rounds.svg"]).0, 0);
-    let svg = std::fs::read_to_string(home.path().join("rounds.svg")).unwrap();
+    let svg = std::fs::read_to_string(home.file("rounds.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("class=\"track\""), "{svg}");
-    std::fs::create_dir(home.path().join("folder")).unwrap();
+    std::fs::create_dir(home.file("folder")).unwrap();
     let (code, said) = report(&home, &["latest", "--chart", &name, "-o", "folder"]);
     assert!(code == 2 && said.contains("a picture is one file"), "{said}");
     let (code, said) = report(&home, &["latest", "--chart", "no", "-o", "no.svg"]);

@@ -1,4 +1,4 @@
-//! `push`, `pull` and `search` through the binary, with Debian's docker-registry on this machine.
+//! `push`, `pull` and `search` through the binary, with Debian's docker-registry and moto's S3 on this machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
 use assert_cmd::Command;
@@ -8,6 +8,9 @@ use std::path::Path;
 #[path = "../../share/tests/support/registry.rs"]
 #[allow(dead_code, reason = "shared with the tests of share")]
 mod registry;
+#[path = "../../share/tests/support/s3.rs"]
+#[allow(dead_code, reason = "shared with the tests of share")]
+mod s3;
 
 /// One job of fio, as its JSON reports it on a machine of alice.
 const FIO: &str = r#"{
@@ -120,6 +123,43 @@ fn a_run_is_sent_found_fetched_judged_and_compared() {
     assert!(diskproof(&theirs, &["pull", &at]).out.contains("run elsewhere is this run already"));
     let resumed = diskproof(&theirs, &["resume", "elsewhere"]);
     assert_eq!(resumed.code, 2, "somebody else's plan isn't run: {}", resumed.err);
+}
+
+#[test]
+fn a_run_travels_by_s3_as_the_files_of_aws_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = s3::moto();
+    let [mine, theirs] = ["mine", "theirs"].map(|name| folder.path().join(name));
+    for home in [&mine, &theirs] {
+        std::fs::create_dir_all(home.join(".aws")).unwrap();
+        let config = format!("[default]\nregion = eu-west-1\nendpoint_url = http://{}\n", server.address);
+        std::fs::write(home.join(".aws/config"), config).unwrap();
+        let keys = "[default]\naws_access_key_id = AKID\naws_secret_access_key = secret-7\n";
+        std::fs::write(home.join(".aws/credentials"), keys).unwrap();
+    }
+    std::fs::write(mine.join("a.json"), FIO).unwrap();
+    assert_eq!(diskproof(&mine, &["import", "a.json", "--name", "queries"]).code, 0);
+    let at = format!("s3://{}/shared/", s3::BUCKET);
+    let pushed = json(&mine, &["push", "latest", &at, "--yes", "--json"]);
+    let (run, one) = (pushed["run"].as_str().unwrap(), pushed["address"].as_str().unwrap());
+    assert_eq!(one, format!("{at}{run}"), "a folder gives the run a place by its name");
+    assert!(diskproof(&mine, &["push", "latest", one, "--yes"]).out.contains("nothing was sent"));
+    let kept = diskproof(&mine, &["push", "latest", one, "--yes", "--keep", "all"]);
+    assert!(kept.code == 2 && kept.err.contains("--replace"), "{}", kept.err);
+    let found = diskproof(&mine, &["search", &at, "--like", "latest"]);
+    assert!(found.out.contains(run) && found.out.contains(&format!("pull {at}TAG")), "{}", found.out);
+    let pulled = json(&theirs, &["pull", one, "--as", "elsewhere", "--json"]);
+    assert_eq!(pulled["address"], one);
+    let shown = json(&theirs, &["show", "elsewhere", "--json"]);
+    assert!(!shown.to_string().contains("secret-7") && !shown.to_string().contains("alice-tester"));
+    let missing = diskproof(&theirs, &["pull", &format!("{at}none")]);
+    assert!(missing.code == 2 && missing.err.contains("there is nothing at"), "{}", missing.err);
+    let unknown = diskproof(&theirs, &["pull", "s3://no-such-bucket/a"]);
+    assert!(unknown.code == 2 && unknown.err.contains("no bucket"), "{}", unknown.err);
+    let other = theirs.join("keys");
+    std::fs::write(&other, "[default]\nsecret-8\n").unwrap();
+    let named = diskproof(&theirs, &["pull", one, "--credentials", other.to_str().unwrap()]);
+    assert!(named.err.contains("line 2") && !named.err.contains("secret-8"), "{}", named.err);
 }
 
 #[test]

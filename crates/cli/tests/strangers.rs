@@ -2,47 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
+mod home;
 #[path = "../../store/tests/support/sample.rs"]
 #[allow(dead_code, reason = "the store's own tests use more of it")]
 mod sample;
 
-use assert_cmd::Command;
+use home::{Answer, Home, diskproof};
 use record::event::Stopped;
 use record::printable::{is_hidden, printable_json};
 use record::trial::Outcome;
 use sample::{environment, plan, run_id, trial};
 use std::path::Path;
 use store::Store;
-use tempfile::TempDir;
 
 /// A window title, a line that looks like diskproof's, a deleted line, a cleared screen, reversed text, colours, Markdown, a formula.
 const EVIL: &str =
     "=x\u{1b}]0;owned\u{7}\nFORGED: all is well\r\u{1b}[2J\u{9b}5A\u{202e}\u{2028}\u{7f}\t\u{1b}[31m|y|";
-
-struct Answer {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-fn diskproof(home: &Path, args: &[&str]) -> Answer {
-    let output = Command::cargo_bin("diskproof")
-        .unwrap()
-        .args(args)
-        .env_clear()
-        .env("HOME", home)
-        .env("DISKPROOF_STATE", home.join("state"))
-        .env("DISKPROOF_STORE", home.join("results.db"))
-        .current_dir(home)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    Answer {
-        code: output.status.code().expect("ended by itself"),
-        out: text(output.stdout),
-        err: text(output.stderr),
-    }
-}
 
 impl Answer {
     /// Checks that the output has no control codes, and no line that begins with foreign text; continued foreign text is indented.
@@ -104,7 +79,7 @@ fn foreign_store(home: &Path) {
 
 #[test]
 fn a_store_of_somebody_else_is_shown_as_text() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     foreign_store(home.path());
     for args in [
         &["list"][..],
@@ -138,7 +113,7 @@ fn a_store_of_somebody_else_is_shown_as_text() {
 
 #[test]
 fn no_row_of_a_foreign_store_is_broken_in_a_table_of_others() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     foreign_store(home.path());
     let list = diskproof(home.path(), &["list"]).out;
     assert_eq!(list.lines().count(), 3, "{list}");
@@ -154,7 +129,7 @@ fn no_row_of_a_foreign_store_is_broken_in_a_table_of_others() {
 /// The experiment is the user's own; the directory's name may be somebody else's.
 #[test]
 fn a_lent_directory_of_any_name_is_planned_and_refused_as_text() {
-    let home = TempDir::new().unwrap();
+    let home = Home::new();
     let evil = home.path().join("d\u{1b}]0;x\u{7}\nFORGED: all is well\u{9b}2J\u{202e}");
     std::fs::create_dir(&evil).unwrap();
     let experiment = serde_json::json!({

@@ -172,20 +172,14 @@ impl Journal {
     /// Locks a file. [`Self::tidy`] may remove it between its opening and its lock; then it is made again.
     fn lock(&self, dir: &TrustedDir, name: &str) -> Result<File, JournalError> {
         let path = self.folder.join(name);
+        let io = |source| JournalError::Io { path: path.clone(), source };
         loop {
             let lock = dir.lock(name)?;
-            let inode = |found: io::Result<std::fs::Metadata>| found.map(|of| (of.dev(), of.ino()));
-            match inode(std::fs::symlink_metadata(&path)) {
-                Ok(there)
-                    if there
-                        == inode(lock.metadata())
-                            .map_err(|source| JournalError::Io { path: path.clone(), source })? =>
-                {
-                    return Ok(lock);
-                }
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(source) => return Err(JournalError::Io { path, source }),
+            let own = lock.metadata().map_err(io)?;
+            match std::fs::symlink_metadata(&path) {
+                Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => return Ok(lock),
+                Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(io(source)),
+                _ => {}
             }
         }
     }
@@ -218,8 +212,7 @@ impl Journal {
         (all, unreadable)
     }
 
-    /// Removes files of claims that have no entry: what a kill left before a claim was written, or while it was ended. Files that another
-    /// process works on stay.
+    /// Removes files of claims that have no entry: what a kill left. Files that another process works on stay.
     ///
     /// # Errors
     /// The folder can't be read, or a file can't be removed.
@@ -243,7 +236,7 @@ impl Journal {
             }
             let lock = open_trusted(&self.folder.join(lock_name(&id)), StateAccess::ChangeOrMake);
             let Ok(lock) = lock else { continue };
-            // Whoever begins this claim holds its lock; and the claim may be written by now.
+            // Whoever begins this claim holds its lock.
             if lock.try_lock().is_ok() && !self.folder.join(file_name(&id)).exists() {
                 remove_files(&self.folder, &id)?;
             }

@@ -412,6 +412,21 @@ pub struct CreatedVolume {
     /// As of [`VolumeOffer::rates`].
     #[serde(default)]
     pub rates: Rates,
+    /// What backs it on the host of a guest; `None`: the provider doesn't show that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing: Option<Backing>,
+}
+
+/// A file or block device of a host that backs a volume of a guest there. diskproof reads counters on the host, and follows the volume's
+/// bytes down to the host's devices.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Backing {
+    /// The host: a destination of ssh as the driver's own settings name it, or `local`, the machine that the driver runs on.
+    pub host: String,
+    /// The absolute path of the file or block device there.
+    pub path: String,
+    /// Whether I/O bypasses the host's page cache.
+    pub direct_io: bool,
 }
 
 /// How a machine knows a volume.

@@ -3,6 +3,7 @@
 
 mod enter;
 mod error;
+mod hosted;
 mod make;
 mod offer;
 mod request;

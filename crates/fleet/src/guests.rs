@@ -9,6 +9,7 @@ use record::target::LabDisk;
 use record::volume::Limits;
 use run::controller;
 use run::guest_disks::{HostedDisk, Throttle, ThrottleError};
+use run::guest_host::ThisMachine;
 use std::sync::Arc;
 
 /// A run's lease of a lab guest.
@@ -51,11 +52,12 @@ impl Guest {
         let (lab, disk) = (self.stay.lab().clone(), disk.clone());
         HostedDisk {
             id: disk.id(),
-            file: lab.disk_file(&disk.name),
+            host: Arc::new(ThisMachine),
+            backing: lab.disk_file(&disk.name),
             direct_io: disk.cache.is_direct(),
             limits: disk.limits,
             changes: disk.changes.clone(),
-            throttle: Arc::new(Throttled { lab, disk }),
+            throttle: Some(Arc::new(Throttled { lab, disk })),
         }
     }
 

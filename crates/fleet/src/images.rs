@@ -11,7 +11,6 @@ pub use error::ImageError;
 pub use import::{ImageSource, Imported, import};
 pub use manifest::{DiskFormat, Image};
 pub use remove::remove;
-pub use store::list;
+pub use store::{find, list};
 
 pub(crate) use manifest::{CMDLINE, is_digest};
-pub(crate) use store::find;

@@ -3,6 +3,7 @@
 //!
 //! Nothing is retried here: only the caller knows whether a request may be sent twice.
 
+mod batch;
 mod config;
 mod error;
 mod exchange;
@@ -10,6 +11,7 @@ mod head;
 mod request;
 mod url;
 
+pub use batch::send_batch;
 pub use error::HttpError;
 pub use exchange::{send, send_until};
 pub use request::{Body, Reply, Request, Sink};

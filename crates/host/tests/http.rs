@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
-use diskproof_host::http::{Body, HttpError, HttpUrl, Request, send, send_until};
+use diskproof_host::http::{Body, HttpError, HttpUrl, Request, send, send_batch, send_until};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -141,6 +141,76 @@ fn a_cut_download_goes_on_where_it_ended() {
     assert_eq!(fs::read(&file).unwrap(), b"anew", "a server without ranges sends everything");
     let heads: Vec<String> = seen.iter().map(|seen| seen.head).collect();
     assert!(!heads[0].contains("Range:") && heads[2].contains("Range: bytes=4-\r\n"));
+}
+
+/// Answers the requests of one connection after the other; returns the address, and the number of connections with what was asked.
+fn persistent(answers: Vec<Vec<u8>>) -> (String, Receiver<(usize, Seen)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, seen) = channel();
+    thread::spawn(move || {
+        let mut answers = answers.into_iter();
+        for number in 0.. {
+            let (mut stream, _) = listener.accept().unwrap();
+            while stream.peek(&mut [0]).is_ok_and(|there| there > 0) {
+                let asked = asked(&mut stream);
+                let Some(answer) = answers.next() else { return };
+                let _ = sender.send((number, asked));
+                let _ = stream.write_all(&answer);
+                if !answer.windows(10).any(|window| window == b"keep-alive") {
+                    break;
+                }
+            }
+        }
+    });
+    (origin, seen)
+}
+
+#[test]
+fn a_batch_is_one_connection_and_ends_at_the_first_request_without_a_reply() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("blob");
+    let all: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+    fs::write(&file, &all).unwrap();
+    let kept = |status: &str, body: &[u8]| {
+        let text = String::from_utf8(reply(status, "", b"")).unwrap();
+        let head = text.replace("Content-Length: 0", &format!("Content-Length: {}", body.len()));
+        [head.replace("Connection: close", "Connection: keep-alive").as_bytes(), body].concat()
+    };
+    let mut cut = kept("200 OK", b"0123456789");
+    cut.truncate(cut.len() - 4);
+    let cut = String::from_utf8(cut).unwrap().replace("keep-alive", "close").into_bytes();
+    let (origin, seen) = persistent(vec![
+        kept("404 Not Found", b"no\nno"),
+        kept("201 Created", b""),
+        kept("200 OK", b"{}"),
+        cut,
+    ]);
+    let requests = [
+        to(&origin, "/a", "GET").secret_header("Authorization", "Bearer t"),
+        to(&origin, "/b", "PUT").body(Body::File { path: file.clone(), offset: 0, bytes: 300_000 }),
+        to(&origin, "/c", "PUT").body(Body::Bytes(b"small".to_vec())),
+        to(&origin, "/d", "GET"),
+        to(&origin, "/e", "GET"),
+    ];
+    let replies = send_batch(&requests, &AtomicBool::new(false)).unwrap();
+    let found: Vec<_> = replies.iter().map(|reply| reply.as_ref().map(|reply| reply.status)).collect();
+    assert_eq!(found, [Some(404), Some(201), Some(200), None, None]);
+    assert_eq!(replies[0].as_ref().unwrap().body, b"no\nno");
+    let seen: Vec<(usize, Seen)> = seen.try_iter().collect();
+    assert_eq!(seen.len(), 4, "nothing is sent after the failure");
+    assert!(seen.iter().all(|(number, _)| *number == 0), "one connection");
+    assert!(seen[1].1.body == all && seen[2].1.body == b"small");
+    assert!(
+        seen[0].1.head.contains("Authorization: Bearer t\r\n") && !seen[1].1.head.contains("Authorization")
+    );
+
+    let part = Body::File { path: file, offset: 1, bytes: 2 };
+    let refused = send_batch(&[to(&origin, "/f", "PUT").body(part)], &AtomicBool::new(false));
+    assert!(matches!(refused, Err(HttpError::Body { .. })), "{refused:?}");
+    let (origin, _seen) = server(vec![reply("200 OK", "", &[7; 1_000_000])]);
+    let large = send_batch(&[to(&origin, "/", "GET").at_most(9)], &AtomicBool::new(false));
+    assert!(matches!(large, Err(HttpError::TooLarge { .. })), "{large:?}");
 }
 
 #[test]

@@ -281,21 +281,23 @@ impl Lab {
         if let Ok(Some(card)) = Card::read(&self.guest) {
             self.door_of(&card).close(&LocalRunner);
         }
-        let Some(found) = process::find(&self.guest.pidfile()) else { return Ok(()) };
-        if let Ok(mut monitor) = monitor(&self.guest) {
-            // QEMU may end before it answers.
-            let _ = monitor.ask("quit", json!({}));
-            if found.ends_within(QUIT) {
-                return Ok(());
+        // QEMU goes to the background by two forks. Until then, several processes have its arguments, and the last one is the guest.
+        while let Some(found) = process::find(&self.guest.pidfile()) {
+            if let Ok(mut monitor) = monitor(&self.guest) {
+                // QEMU may end before it answers.
+                let _ = monitor.ask("quit", json!({}));
+                if found.ends_within(QUIT) {
+                    continue;
+                }
+            }
+            found.kill();
+            if !found.ends_within(QUIT) {
+                return Err(LabError::Broken {
+                    what: format!("the process {} of the lab {} does not end", found.pid, self.name),
+                });
             }
         }
-        found.kill();
-        if found.ends_within(QUIT) {
-            return Ok(());
-        }
-        Err(LabError::Broken {
-            what: format!("the process {} of the lab {} does not end", found.pid, self.name),
-        })
+        Ok(())
     }
 
     /// Starts the guest, whatever an earlier one left. The caller holds the lock.
@@ -443,5 +445,43 @@ impl Lab {
             links.push(format!("/dev/disk/by-id/{}", disk.by_id()));
         }
         plug::await_links(&self.door_of(&card), &links)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lab;
+    use crate::process::has_argument;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn all_processes_of_a_guest_that_goes_to_the_background_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let lab = Lab::open(dir.path(), "x").unwrap();
+        std::fs::create_dir_all(&lab.guest.folder).unwrap();
+        // QEMU and the process that it has forked have the same arguments.
+        let start = || {
+            let mut like = Command::new("tail");
+            like.arg0("qemu-system-x").args(["-f", "/dev/null"]).arg(lab.guest.pidfile());
+            like.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let mut both = [start(), start()];
+        for process in &both {
+            // A process has its arguments a moment after it was started.
+            let pid = i32::try_from(process.id()).unwrap();
+            while !has_argument(pid, &lab.guest.pidfile()) {
+                std::thread::yield_now();
+            }
+        }
+        let ended = lab.down();
+        for process in &mut both {
+            let is_gone = process.try_wait().unwrap().is_some();
+            let _ = process.kill();
+            let _ = process.wait();
+            assert!(is_gone, "{ended:?}");
+        }
+        ended.unwrap();
+        assert!(!lab.guest.folder.exists());
     }
 }

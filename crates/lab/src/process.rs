@@ -28,7 +28,7 @@ pub(crate) fn find(mark: &Path) -> Option<Process> {
 }
 
 /// A zombie has no arguments, so it isn't found.
-fn has_argument(pid: i32, mark: &Path) -> bool {
+pub(crate) fn has_argument(pid: i32, mark: &Path) -> bool {
     let Ok(arguments) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
     let mut words = arguments.split(|byte| *byte == 0);
     let is_qemu = words.next().is_some_and(|program| {

@@ -24,6 +24,7 @@ pub fn environment(roots: &Roots) -> Environment {
         governor: device("cpu/cpu0/cpufreq/scaling_governor"),
         clocksource: device("clocksource/clocksource0/current_clocksource"),
         virtualization: virtualization::detect(roots),
+        image: image(roots),
         memory_bytes: memory_bytes(roots),
         boot_id: boot_id(roots),
         root: rustix::process::geteuid().is_root(),
@@ -39,6 +40,14 @@ pub fn environment(roots: &Roots) -> Environment {
 #[must_use]
 pub fn boot_id(roots: &Roots) -> Option<String> {
     first_line(&roots.proc.join("sys/kernel/random/boot_id"))
+}
+
+/// Returns the image of a guest that diskproof made. QEMU shows it in the guest's SMBIOS: the family names what the SKU holds.
+fn image(roots: &Roots) -> Option<String> {
+    let of = |name: &str| first_line(&roots.sys.join("class/dmi/id").join(name));
+    let digest = of("product_sku").filter(|_| of("product_family").as_deref() == Some("diskproof-image"))?;
+    let is_digest = digest.len() == 64 && digest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    is_digest.then(|| format!("sha256:{digest}"))
 }
 
 /// Returns the architecture from uname: kernels before 6.1 have no /proc/sys/kernel/arch.

@@ -90,6 +90,20 @@ fn virtualization_by_dmi_clock_or_flag() {
 }
 
 #[test]
+fn a_guest_of_diskproof_shows_its_image() {
+    let image = |family: &str, sku: &str| {
+        let (dir, roots) = machine();
+        put(dir.path(), "sys/class/dmi/id/product_family", family);
+        put(dir.path(), "sys/class/dmi/id/product_sku", sku);
+        environment(&roots).image
+    };
+    let digest = "0123456789abcdef".repeat(4);
+    assert_eq!(image("diskproof-image\n", &format!("{digest}\n")), Some(format!("sha256:{digest}")));
+    assert_eq!(image("ThinkPad", &digest), None);
+    assert_eq!(image("diskproof-image", "LENOVO_MT_20"), None);
+}
+
+#[test]
 fn the_throttle_is_told_from_what_is_mounted() {
     let v1 = "40 1 0:30 / /sys/fs/cgroup/blkio rw shared:1 - cgroup cgroup rw,blkio\n";
     let v2 = "41 1 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";

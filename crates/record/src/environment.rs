@@ -3,7 +3,7 @@
 use crate::provision::Provisioned;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The machine at the beginning of the run. Every value that isn't known is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,10 @@ pub struct Environment {
     pub clocksource: Option<String>,
     /// Hypervisor or container, from DMI and /proc, with the names of `systemd-detect-virt`.
     pub virtualization: Option<String>,
+    /// The image that the guest was made on: `sha256:` and the digest of its disk. `None` for other machines, and for guests that
+    /// diskproof didn't make.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     /// Total memory, in bytes.
     pub memory_bytes: Option<u64>,
     /// Boot id: changes with every boot.
@@ -53,6 +57,13 @@ impl Environment {
     #[must_use]
     pub fn of(&self, target: &str) -> &Self {
         self.elsewhere.get(target).unwrap_or(self)
+    }
+
+    /// Returns the images that the run's machines were made on.
+    #[must_use]
+    pub fn images(&self) -> BTreeSet<String> {
+        let all = std::iter::once(self).chain(self.elsewhere.values());
+        all.filter_map(|machine| machine.image.clone()).collect()
     }
 
     /// Whether QEMU emulates the processor in software, for a lab guest: then QEMU makes up a CPU model; under KVM the guest has

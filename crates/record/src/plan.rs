@@ -58,6 +58,9 @@ pub struct Plan {
     /// Cells that the user skipped while the run went on, and the round, from 0, in which this happened. They get no more trials.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<CellId, u32>,
+    /// Where each finished trial is copied to: `s3://BUCKET/PREFIX` or `file:///FOLDER`; `None`: nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy_to: Option<String>,
 }
 
 impl Plan {
@@ -82,6 +85,7 @@ impl Plan {
             shuffled: Vec::new(),
             shuffled_on: Vec::new(),
             skipped: BTreeMap::new(),
+            copy_to: None,
         }
     }
 

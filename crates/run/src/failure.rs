@@ -1,6 +1,7 @@
 //! Why a node could not do what the controller asked for.
 
 use crate::fault::Fault;
+use crate::guest_host::HostError;
 use crate::serving::ServingError;
 use crate::tools::Missing;
 use crate::trial::LeftError;
@@ -39,6 +40,9 @@ pub(crate) enum Failure {
     /// Something of a trial's stack is left.
     #[error(transparent)]
     Left(#[from] LeftError),
+    /// What backs a guest's disk can't be examined.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// The node that loads the exported file system asked for something that failed.
     #[error(transparent)]
     Serving(#[from] ServingError),
@@ -53,9 +57,12 @@ impl Failure {
     /// Whose fault it is.
     pub(crate) fn fault(&self) -> Fault {
         match self {
-            Self::Tools(_) | Self::Space { .. } | Self::Journal(_) | Self::Volumes(_) | Self::Serving(_) => {
-                Fault::Machine
-            }
+            Self::Tools(_)
+            | Self::Space { .. }
+            | Self::Journal(_)
+            | Self::Volumes(_)
+            | Self::Host(_)
+            | Self::Serving(_) => Fault::Machine,
             Self::Limits(error) => error.fault(),
             Self::Unreadable { .. }
             | Self::OutOfTurn(_)

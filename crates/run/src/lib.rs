@@ -4,6 +4,7 @@
 //! on this machine or another. Nothing here prints: all output is [`record::event::Event`]s.
 
 mod agent_link;
+pub mod agent_on_host;
 mod context;
 pub mod controller;
 mod device_prefix;
@@ -13,6 +14,7 @@ mod failure;
 pub mod fault;
 mod flush;
 pub mod guest_disks;
+pub mod guest_host;
 mod halt;
 mod heard;
 mod how;

@@ -3,6 +3,7 @@
 use crate::context::{Bench, Others, Server, TurnError};
 use crate::emitter::Emitter;
 use crate::failure::Failure;
+use crate::guest_host::{GuestHost as _, ThisMachine};
 use crate::halt::Halt;
 use crate::heard::Heard;
 use crate::meeting::{self, Meeting};
@@ -164,6 +165,13 @@ impl<W: AsFd> Node<'_, W> {
             Request::Close => self.close().map(|()| Reply::Closed),
             Request::Undo { run, give_up } => self.undo(run, give_up.as_deref()),
             Request::Clock => Ok(Reply::Clock { reading: meeting::reading() }),
+            Request::BelowGuest { backings } => {
+                ThisMachine.below(&backings).map(|below| Reply::BelowGuest { below }).map_err(Failure::from)
+            }
+            Request::GuestHost { backings, devices } => ThisMachine
+                .snapshot(&backings, &devices)
+                .map(|snapshot| Reply::GuestHost { snapshot: Box::new(snapshot) })
+                .map_err(Failure::from),
             Request::Cancel
             | Request::Alive
             | Request::GoOn { .. }

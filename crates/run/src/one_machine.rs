@@ -57,7 +57,12 @@ impl Found {
                 seen.extend(same);
             }
         }
-        let mut lanes = lanes(plan, &Kernels { here: observe::boot_id(&observe::Roots::default()), boots });
+        let hosts = how.nodes.iter().filter_map(|node| {
+            let host = &node.hosted.first()?.host;
+            Some((node.target.clone(), host.boot_id()?))
+        });
+        let here = observe::boot_id(&observe::Roots::default());
+        let mut lanes = lanes(plan, &Kernels { here, boots, hosts: hosts.collect() });
         // A machine without a boot id may be any other one.
         if machines.iter().any(|(_, machine)| machine.boot_id.is_none()) {
             lanes.targets = vec![lanes.targets.concat()];

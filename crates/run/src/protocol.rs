@@ -17,6 +17,7 @@
 //! settle and to begin once, when all clients want that.
 
 use crate::fault::Fault;
+use crate::guest_host::HostSnapshot;
 use record::clock::Reading;
 use record::environment::Environment;
 use record::event::Event;
@@ -24,6 +25,7 @@ use record::id::{RunId, TrialId};
 use record::plan::{Cell, Measure};
 use record::printable::{indented, printable_noun};
 use record::provision::ProvisionStep;
+use record::topology::Topology;
 use record::trial::TrialRecord;
 use record::version::FormatVersion;
 use record::volume::{Volume, VolumeFacts};
@@ -35,7 +37,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The version of this protocol. Both ends are the same binary; any other version is refused.
-pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 7 };
+pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 8 };
 
 /// How often the controller says that it is there.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(2);
@@ -100,6 +102,18 @@ pub enum Request {
     Start {
         /// The node's CLOCK_MONOTONIC, in nanoseconds.
         at_ns: u64,
+    },
+    /// Say what lies below files and block devices that back disks of a guest of this machine. Answered by [`Reply::BelowGuest`].
+    BelowGuest {
+        /// The files and block devices.
+        backings: Vec<PathBuf>,
+    },
+    /// Take a snapshot of them and of the devices below. Answered by [`Reply::GuestHost`].
+    GuestHost {
+        /// The files and block devices.
+        backings: Vec<PathBuf>,
+        /// The kernel's names of the devices.
+        devices: Vec<String>,
     },
     /// The load of all machines has ended: the answer to [`Reply::Rested`].
     Finish,
@@ -225,6 +239,16 @@ pub enum Reply {
     Clock {
         /// Both clocks.
         reading: Reading,
+    },
+    /// What lies below each file or block device, in the order of the request.
+    BelowGuest {
+        /// Their topologies.
+        below: Vec<Topology>,
+    },
+    /// The snapshot of a guest's host.
+    GuestHost {
+        /// The files and counters.
+        snapshot: Box<HostSnapshot>,
     },
     /// Everything is prepared for the load; the node waits for [`Request::Start`].
     Ready,

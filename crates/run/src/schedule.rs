@@ -40,8 +40,11 @@ impl Schedule {
     /// Starts with the load. `disks` are by their names in the guest. Returns `None` when no limits are to change.
     pub(crate) fn begin(disks: &[(String, HostedDisk)]) -> Option<Self> {
         let begun = Instant::now();
-        let changing: Vec<(String, HostedDisk)> =
-            disks.iter().filter(|(_, disk)| !disk.changes.is_empty()).cloned().collect();
+        let changing: Vec<(String, HostedDisk)> = disks
+            .iter()
+            .filter(|(_, disk)| !disk.changes.is_empty() && disk.throttle.is_some())
+            .cloned()
+            .collect();
         changing.first()?;
         let mut due: Vec<(LimitChange, String, HostedDisk)> = Vec::new();
         for (name, disk) in &changing {
@@ -72,8 +75,8 @@ impl Schedule {
     pub(crate) fn put_back(&mut self) -> Result<(), ScheduleError> {
         let _ = self.end();
         let disks = std::mem::take(&mut self.disks);
-        let failed: Vec<ThrottleError> =
-            disks.iter().filter_map(|disk| disk.throttle.set(&disk.limits).err()).collect();
+        let set = |disk: &HostedDisk| disk.throttle.as_ref()?.set(&disk.limits).err();
+        let failed: Vec<ThrottleError> = disks.iter().filter_map(set).collect();
         if failed.is_empty() { Ok(()) } else { Err(ScheduleError::NotPutBack(failed)) }
     }
 }
@@ -92,7 +95,8 @@ fn change_all(begun: Instant, due: Vec<(LimitChange, String, HostedDisk)>, stopp
         if !matches!(stopped.recv_timeout(left), Err(RecvTimeoutError::Timeout)) {
             break;
         }
-        if let Err(source) = disk.throttle.set(&change.limits) {
+        let set = disk.throttle.as_ref().map_or(Ok(()), |throttle| throttle.set(&change.limits));
+        if let Err(source) = set {
             return (made, Some(ScheduleError::NotChanged { device, source }));
         }
         let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -105,6 +109,7 @@ fn change_all(begun: Instant, due: Vec<(LimitChange, String, HostedDisk)>, stopp
 mod tests {
     use super::Schedule;
     use crate::guest_disks::{HostedDisk, Throttle, ThrottleError};
+    use crate::guest_host::ThisMachine;
     use record::printable::chain;
     use record::volume::{LimitChange, Limits};
     use std::path::PathBuf;
@@ -140,11 +145,12 @@ mod tests {
             changes.iter().map(|(after_ms, iops)| LimitChange { after_ms: *after_ms, limits: total(*iops) });
         let disk = HostedDisk {
             id: "virtio-d1".to_owned(),
-            file: PathBuf::from("/nowhere"),
+            host: Arc::new(ThisMachine),
+            backing: PathBuf::from("/nowhere"),
             direct_io: true,
             limits: total(400),
             changes: changes.collect(),
-            throttle: kept.clone(),
+            throttle: Some(kept.clone()),
         };
         (kept, vec![("vdb".to_owned(), disk)])
     }

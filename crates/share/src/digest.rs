@@ -25,6 +25,23 @@ impl Digest {
         is_hex.then(|| Self(hex.to_owned()))
     }
 
+    /// The digest of 32 bytes; `None` for another number of bytes.
+    pub(crate) fn from_raw(bytes: &[u8]) -> Option<Self> {
+        (bytes.len() == 32).then(|| Self(hex(bytes)))
+    }
+
+    /// Its 32 bytes.
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        let digit = |byte: &u8| {
+            char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap_or(0)
+        };
+        self.0
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| pair.iter().fold(0, |all, byte| all << 4 | digit(byte)))
+            .collect()
+    }
+
     /// The 64 hexadecimal digits.
     #[must_use]
     pub fn hex(&self) -> &str {
@@ -125,6 +142,7 @@ mod tests {
         let abc = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of(b"abc").to_string(), abc);
         assert_eq!(Digest::parse(abc), Some(Digest::of(b"abc")));
+        assert_eq!(Digest::from_raw(&Digest::of(b"abc").raw()), Some(Digest::of(b"abc")));
         for bad in
             ["ba78", "sha512:00", "sha256:BA", &abc.to_uppercase(), &format!("{abc}0"), "sha256:../../etc"]
         {

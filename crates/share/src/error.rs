@@ -41,8 +41,8 @@ pub enum ShareError {
         /// The error.
         source: io::Error,
     },
-    /// What was fetched isn't a run.
-    #[error("{from} holds no run that this diskproof reads: {why}")]
+    /// What was fetched isn't a run, or not an image.
+    #[error("{from} holds nothing of this kind that this diskproof reads: {why}")]
     Unreadable {
         /// The address.
         from: String,
@@ -73,16 +73,62 @@ pub enum ShareError {
         from: String,
     },
     /// Something else has the tag.
-    #[error("{at} already holds something else; choose another tag, or replace it with --replace")]
+    #[error("{at} already holds something else; choose another tag or prefix, or replace it with --replace")]
     Occupied {
         /// The address.
         at: String,
     },
     /// Nothing is there.
-    #[error("there is nothing at {at}: check the name and the tag")]
+    #[error("there is nothing at {at}: check the address")]
     Missing {
         /// The address.
         at: String,
+    },
+    /// There is no such bucket.
+    #[error("there is no bucket for {at}: check its name and the endpoint, or make it, e.g. by `aws s3 mb`")]
+    NoBucket {
+        /// The address.
+        at: String,
+    },
+    /// The bucket is in another region.
+    #[error("{at} is in the region {region}, and {asked} was asked: set AWS_REGION={region}")]
+    Region {
+        /// The address.
+        at: String,
+        /// Its region.
+        region: String,
+        /// The region that the settings name.
+        asked: String,
+    },
+    /// This machine's clock or the server's is wrong.
+    #[error(
+        "{at} refuses the time of this request: it is {here} on this machine and {there} on the server; set the clock of this machine"
+    )]
+    Clock {
+        /// The address.
+        at: String,
+        /// Time on this machine.
+        here: String,
+        /// Time on the server.
+        there: String,
+    },
+    /// The server has no conditional writes.
+    #[error(
+        "{at} can't write only where nothing is (If-None-Match, If-Match), so two writers could replace each other's objects"
+    )]
+    Conditions {
+        /// The address.
+        at: String,
+    },
+    /// An object is too large.
+    #[error("{at} takes objects of at most {limit_bytes} bytes, and this one has {bytes}")]
+    TooLarge {
+        /// The address.
+        at: String,
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        limit_bytes: u64,
     },
     /// No permission.
     #[error("{at} refuses: {said}; {remedy}")]
@@ -128,7 +174,7 @@ pub enum ShareError {
     Signature(String),
     /// The archives would take too much of the disk that holds the results.
     #[error(
-        "the run has {needed_bytes} bytes, which is more than half of the {free_bytes} bytes that are free at {}; make room, or \
+        "it has {needed_bytes} bytes, which is more than half of the {free_bytes} bytes that are free at {}; make room, or \
          set another results file by --store", path.shown()
     )]
     Room {
@@ -139,8 +185,16 @@ pub enum ShareError {
         /// Bytes that are free there.
         free_bytes: u64,
     },
+    /// Another process of the same store measures the run.
+    #[error("another diskproof goes on with run {run} on this machine: {} is locked", path.shown())]
+    Controlled {
+        /// The run.
+        run: RunId,
+        /// The lock.
+        path: PathBuf,
+    },
     /// Another pull of the same run is under way.
-    #[error("another diskproof is fetching the same run: {} is locked", path.shown())]
+    #[error("another diskproof is fetching the same: {} is locked", path.shown())]
     Busy {
         /// The lock.
         path: PathBuf,
@@ -158,7 +212,12 @@ impl ShareError {
     pub fn is_input(&self) -> bool {
         matches!(
             self,
-            Self::Address { .. } | Self::Taken { .. } | Self::Occupied { .. } | Self::Missing { .. }
+            Self::Address { .. }
+                | Self::Taken { .. }
+                | Self::Occupied { .. }
+                | Self::Missing { .. }
+                | Self::NoBucket { .. }
+                | Self::Region { .. }
         )
     }
 }

@@ -1,7 +1,7 @@
 //! A repository of a registry (OCI distribution specification 1.1).
 
 mod auth;
-mod base64;
+mod batch;
 mod credentials;
 mod options;
 mod upload;
@@ -14,9 +14,10 @@ use crate::bundle::MANIFEST;
 use crate::digest::Digest;
 use crate::error::ShareError;
 use crate::patience::{Patience, is_busy, may_pass};
-use crate::remote::Remote;
+use crate::remote::{Blob, Remote};
 use auth::Authority;
 use host::http::{Body, HttpUrl, Reply, Request, send_until};
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,6 +51,8 @@ pub(crate) struct Registry {
     patience: Patience,
     plain_http: bool,
     cancel: Arc<AtomicBool>,
+    /// The digest of the manifest that the registry says it has taken.
+    taken: RefCell<Option<Digest>>,
 }
 
 impl Registry {
@@ -60,7 +63,7 @@ impl Registry {
         let authority = Authority::new(base.clone(), &address.repository, options);
         let (patience, plain_http, cancel) =
             (options.patience, options.plain_http, Arc::clone(&options.cancel));
-        Ok(Self { address, base, authority, patience, plain_http, cancel })
+        Ok(Self { address, base, authority, patience, plain_http, cancel, taken: RefCell::new(None) })
     }
 
     /// The same registry, with the permission it has given, for another artifact of the same repository.
@@ -72,6 +75,7 @@ impl Registry {
             patience: self.patience,
             plain_http: self.plain_http,
             cancel: Arc::clone(&self.cancel),
+            taken: RefCell::new(None),
         }
     }
 
@@ -210,7 +214,15 @@ impl Remote for Registry {
     }
 
     fn put_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError> {
-        upload::upload(self, digest, path, bytes)
+        upload::upload(self, &Blob { digest, path, bytes }, None)
+    }
+
+    fn survey(&self, blobs: &[Blob<'_>]) -> Result<(Option<Vec<u8>>, Vec<bool>), ShareError> {
+        batch::survey(self, blobs)
+    }
+
+    fn put_blobs(&self, blobs: &[Blob<'_>]) -> Result<(), ShareError> {
+        batch::put_blobs(self, blobs)
     }
 
     fn get_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError> {
@@ -265,7 +277,19 @@ impl Remote for Registry {
         let request = Request::new("PUT", self.url(&format!("manifests/{}", self.reference()?))?);
         let request = request.header("Content-Type", MANIFEST).body(Body::Bytes(bytes.to_vec()));
         let reply = self.insist("take the manifest", &request)?;
-        if reply.is_success() { Ok(()) } else { Err(self.unexpected("take the manifest", &reply)) }
+        if !reply.is_success() {
+            return Err(self.unexpected("take the manifest", &reply));
+        }
+        *self.taken.borrow_mut() = reply.header("docker-content-digest").and_then(Digest::parse);
+        Ok(())
+    }
+
+    /// A registry that names the digest of what it took isn't asked again.
+    fn has_manifest(&self, bytes: &[u8]) -> Result<bool, ShareError> {
+        if self.taken.borrow().as_ref() == Some(&Digest::of(bytes)) {
+            return Ok(true);
+        }
+        Ok(self.get_manifest()?.is_some_and(|there| there == bytes))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Fetches a run.
 
-use crate::bundle::{Descriptor, Manifest, RunInfo, Trials, annotation, head};
+use crate::bundle::{Descriptor, Manifest, RUN, RunInfo, Trials, annotation, head};
 use crate::digest::{Counted, Digest};
 use crate::error::ShareError;
 use crate::remote::Remote;
@@ -53,7 +53,7 @@ impl Puller<'_> {
         let from = remote.address();
         let unreadable = |why: String| ShareError::Unreadable { from: from.clone(), why };
         let bytes = remote.get_manifest()?.ok_or_else(|| ShareError::Missing { at: from.clone() })?;
-        let manifest = Manifest::read(&bytes).map_err(unreadable)?;
+        let manifest = Manifest::read(&bytes, RUN).map_err(unreadable)?;
         let folder = Folder::lock(self.folder, &manifest.config.digest)?;
         let pulled = self.pull_into(&folder, remote, verify, &manifest);
         // What a broken connection left is of use to the next pull; what was stored or refused is of none.
@@ -114,7 +114,8 @@ impl Puller<'_> {
         origin: &Origin,
     ) -> Result<u64, ShareError> {
         let from = &origin.from;
-        folder.has_room(info)?;
+        folder
+            .has_room(info.layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size_bytes)))?;
         let mut paths = Vec::new();
         for layer in &info.layers {
             paths.push(fetch(remote, &layer.digest, layer.size_bytes, folder)?);
@@ -130,7 +131,7 @@ impl Puller<'_> {
             stopped: &head.stopped,
             started_unix_ms: info.started_unix_ms,
             trials_planned: info.trials_planned,
-            origin,
+            origin: Some(origin),
         };
         self.store.receive_run(&received, trials)?;
         Ok(info.layers.iter().map(|layer| layer.size_bytes).sum())
@@ -153,14 +154,15 @@ fn check(manifest: &Manifest, info: &RunInfo) -> Result<(), String> {
     Ok(())
 }
 
-/// Where the blobs of one run arrive.
-struct Folder {
-    path: PathBuf,
+/// Where the blobs of one run or image arrive.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
     _lock: File,
 }
 
 impl Folder {
-    fn lock(parent: &Path, digest: &Digest) -> Result<Self, ShareError> {
+    pub(crate) fn lock(parent: &Path, digest: &Digest) -> Result<Self, ShareError> {
         let path = parent.join(format!("diskproof-pull-{}", &digest.hex()[..16]));
         fs::create_dir_all(&path).map_err(ShareError::file("make the folder", &path))?;
         let lock = path.join("lock");
@@ -171,12 +173,11 @@ impl Folder {
         }
     }
 
-    /// Refuses archives that fill the disk: the store, which takes in their content, lies on the same one.
-    fn has_room(&self, info: &RunInfo) -> Result<(), ShareError> {
+    /// Refuses files that fill the disk: what takes in their content usually lies on the same one.
+    pub(crate) fn has_room(&self, needed_bytes: u64) -> Result<(), ShareError> {
         let about = statvfs(&self.path)
             .map_err(|error| ShareError::file("read the free space of", &self.path)(error.into()))?;
         let free_bytes = about.f_bavail.saturating_mul(about.f_frsize);
-        let needed_bytes = info.layers.iter().fold(0_u64, |sum, layer| sum.saturating_add(layer.size_bytes));
         if needed_bytes <= free_bytes / 2 {
             return Ok(());
         }
@@ -184,12 +185,16 @@ impl Folder {
     }
 
     /// What arrived is of no more use. If the folder can't be removed, it does no harm.
-    fn remove(&self) {
+    pub(crate) fn remove(&self) {
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-fn fetch_small(remote: &dyn Remote, blob: &Descriptor, folder: &Folder) -> Result<Vec<u8>, ShareError> {
+pub(crate) fn fetch_small(
+    remote: &dyn Remote,
+    blob: &Descriptor,
+    folder: &Folder,
+) -> Result<Vec<u8>, ShareError> {
     if blob.size > SMALL_BYTES {
         let why = "its description or signature is too large".to_owned();
         return Err(ShareError::Unreadable { from: remote.address(), why });
@@ -199,7 +204,12 @@ fn fetch_small(remote: &dyn Remote, blob: &Descriptor, folder: &Folder) -> Resul
 }
 
 /// Fetches a blob and checks its digest. A file that is wrong is removed, so that the next try begins anew.
-fn fetch(remote: &dyn Remote, digest: &Digest, bytes: u64, folder: &Folder) -> Result<PathBuf, ShareError> {
+pub(crate) fn fetch(
+    remote: &dyn Remote,
+    digest: &Digest,
+    bytes: u64,
+    folder: &Folder,
+) -> Result<PathBuf, ShareError> {
     let path = folder.path.join(digest.hex());
     let there = fs::metadata(&path).map_or(0, |about| about.len());
     if there != bytes {

@@ -1,12 +1,11 @@
 //! Sends a run.
 
-use crate::bundle::{Manifest, Packed};
+use crate::bundle::{Manifest, Packed, PackedLayer};
 use crate::digest::Digest;
 use crate::error::ShareError;
-use crate::remote::Remote;
+use crate::remote::{Blob, Remote};
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
 
 /// What a push did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,46 +28,56 @@ pub struct Pushed {
 pub fn push(packed: &Packed, remote: &dyn Remote, replace: bool) -> Result<Pushed, ShareError> {
     let signature = packed.signature.as_ref().map(|signature| signature.0.as_slice());
     let manifest = Manifest::of(&packed.info, &packed.config, signature);
+    let mut files = Vec::new();
+    for small in [Some(packed.config.as_slice()), signature].into_iter().flatten() {
+        let unwritten = ShareError::file("write", std::env::temp_dir());
+        let file = tempfile::NamedTempFile::new().and_then(|mut file| file.write_all(small).map(|()| file));
+        files.push((Digest::of(small), file.map_err(unwritten)?, small.len() as u64));
+    }
+    let layers = packed.layers.iter().map(|PackedLayer { layer, path }| Blob {
+        digest: &layer.digest,
+        path,
+        bytes: layer.size_bytes,
+    });
+    let small = files.iter().map(|(digest, file, bytes)| Blob { digest, path: file.path(), bytes: *bytes });
+    let blobs: Vec<Blob<'_>> = layers.chain(small).collect();
+    send(remote, &manifest, &blobs, replace)
+}
+
+/// Sends a manifest and the blobs that it names.
+pub(crate) fn send(
+    remote: &dyn Remote,
+    manifest: &Manifest,
+    blobs: &[Blob<'_>],
+    replace: bool,
+) -> Result<Pushed, ShareError> {
     let bytes = serde_json::to_vec(&manifest)
         .map_err(|error| ShareError::Pack { what: "the manifest".to_owned(), source: error.into() })?;
     let total_bytes = manifest.layers.iter().map(|layer| layer.size).sum::<u64>() + manifest.config.size;
     let mut pushed = Pushed { manifest: Digest::of(&bytes), sent_bytes: 0, total_bytes, was_there: false };
-    match remote.get_manifest()? {
+    for blob in blobs {
+        let there = fs::metadata(blob.path).map_err(ShareError::file("read", blob.path))?.len();
+        if there != blob.bytes {
+            let why = "a file has changed while it was sent".to_owned();
+            return Err(ShareError::Unreadable { from: remote.address(), why });
+        }
+    }
+    let (manifest, there) = remote.survey(blobs)?;
+    match manifest {
         Some(there) if there == bytes => return Ok(Pushed { was_there: true, ..pushed }),
         Some(_) if !replace => return Err(ShareError::Occupied { at: remote.address() }),
         _ => {}
     }
-    for packed in &packed.layers {
-        let layer = &packed.layer;
-        pushed.sent_bytes += send(remote, &layer.digest, &packed.path, layer.size_bytes)?;
-    }
-    for small in [Some(packed.config.as_slice()), signature].into_iter().flatten() {
-        let digest = Digest::of(small);
-        let unwritten = ShareError::file("write", std::env::temp_dir());
-        let file = tempfile::NamedTempFile::new().and_then(|mut file| file.write_all(small).map(|()| file));
-        let file = file.map_err(unwritten)?;
-        pushed.sent_bytes += send(remote, &digest, file.path(), small.len() as u64)?;
-    }
+    let lacking: Vec<Blob<'_>> =
+        blobs.iter().zip(there).filter(|(_, there)| !there).map(|(blob, _)| *blob).collect();
+    pushed.sent_bytes = lacking.iter().map(|blob| blob.bytes).sum();
+    remote.put_blobs(&lacking)?;
     remote.put_manifest(&bytes)?;
-    match remote.get_manifest()? {
-        Some(there) if there == bytes => Ok(pushed),
-        _ => Err(ShareError::Unreadable {
-            from: remote.address(),
-            why: "the manifest that comes back isn't the one that was sent".to_owned(),
-        }),
+    if remote.has_manifest(&bytes)? {
+        return Ok(pushed);
     }
-}
-
-/// Returns how many bytes were sent.
-fn send(remote: &dyn Remote, digest: &Digest, path: &Path, bytes: u64) -> Result<u64, ShareError> {
-    let there = fs::metadata(path).map_err(ShareError::file("read", path))?.len();
-    if there != bytes {
-        let why = "a file has changed while it was sent".to_owned();
-        return Err(ShareError::Unreadable { from: remote.address(), why });
-    }
-    if remote.has_blob(digest, bytes)? {
-        return Ok(0);
-    }
-    remote.put_blob(digest, path, bytes)?;
-    Ok(bytes)
+    Err(ShareError::Unreadable {
+        from: remote.address(),
+        why: "the manifest that comes back isn't the one that was sent".to_owned(),
+    })
 }

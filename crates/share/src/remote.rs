@@ -4,6 +4,17 @@ use crate::digest::Digest;
 use crate::error::ShareError;
 use std::path::Path;
 
+/// A blob that is to be sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Blob<'a> {
+    /// Its digest.
+    pub digest: &'a Digest,
+    /// The file with its bytes.
+    pub path: &'a Path,
+    /// Its size.
+    pub bytes: u64,
+}
+
 /// What a place for runs can do. Blobs are named by their digest, so sending one twice does no harm; the manifest is the only name that
 /// moves, and makes a run visible.
 pub trait Remote {
@@ -39,4 +50,30 @@ pub trait Remote {
     /// # Errors
     /// It can't be sent.
     fn put_manifest(&self, bytes: &[u8]) -> Result<(), ShareError>;
+
+    /// Fetches the manifest, and says for each blob whether it is there.
+    ///
+    /// # Errors
+    /// No answer, or no permission.
+    fn survey(&self, blobs: &[Blob<'_>]) -> Result<(Option<Vec<u8>>, Vec<bool>), ShareError> {
+        let manifest = self.get_manifest()?;
+        let there = blobs.iter().map(|blob| self.has_blob(blob.digest, blob.bytes));
+        Ok((manifest, there.collect::<Result<_, _>>()?))
+    }
+
+    /// Sends blobs that aren't there.
+    ///
+    /// # Errors
+    /// One can't be sent, or arrives as something else.
+    fn put_blobs(&self, blobs: &[Blob<'_>]) -> Result<(), ShareError> {
+        blobs.iter().try_for_each(|blob| self.put_blob(blob.digest, blob.path, blob.bytes))
+    }
+
+    /// Whether exactly this manifest is there, after it was sent.
+    ///
+    /// # Errors
+    /// No answer, or no permission.
+    fn has_manifest(&self, bytes: &[u8]) -> Result<bool, ShareError> {
+        Ok(self.get_manifest()?.is_some_and(|there| there == bytes))
+    }
 }

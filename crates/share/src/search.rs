@@ -1,44 +1,57 @@
-//! Looks for runs in a repository, by the annotations of their manifests: nothing else is fetched.
+//! Looks for runs in a repository or a bucket, by the annotations of their manifests: nothing else is fetched.
 
 use crate::address::{Address, Reference};
-use crate::bundle::{FACTS, Manifest, annotation, short};
+use crate::bundle::{FACTS, Manifest, RUN, annotation, short};
 use crate::error::ShareError;
 use crate::oci::{Options, Registry};
+use crate::place::Place;
 use crate::remote::Remote as _;
+use crate::s3;
 use std::collections::BTreeMap;
 
-/// A run of a repository.
+/// A run of a repository or a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Its tag.
+    /// Its tag; in a bucket, the name of its folder.
     pub tag: String,
     /// What its manifest says, by the name of the fact: `device`, `stacks`, `workloads`, `kernel`...
     pub facts: BTreeMap<String, String>,
 }
 
-/// What is in a repository.
+/// What is in a repository or a bucket.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
     /// Runs of diskproof.
     pub runs: Vec<Listed>,
-    /// Tags of something else.
+    /// Tags or folders of something else.
     pub others: u64,
 }
 
-/// Reads the facts of all runs of a repository.
+/// Reads the facts of all runs of a repository, or of all runs one level below a prefix of a bucket.
 ///
 /// # Errors
-/// The registry can't be reached or refuses, or there is no such repository.
-pub fn list(address: &Address, options: &Options) -> Result<Listing, ShareError> {
-    let registry = Registry::new(address.clone(), options)?;
+/// The place can't be reached or refuses, or there is none.
+pub fn list(place: &Place, registry: &Options, bucket: &s3::Options) -> Result<Listing, ShareError> {
     let mut listing = Listing::default();
-    for tag in registry.tags()? {
-        let one = Address { reference: Some(Reference::Tag(tag.clone())), ..address.clone() };
-        // A tag that was removed since is no run.
-        let manifest = registry.at(one).get_manifest()?;
-        match manifest.and_then(|bytes| Manifest::read(&bytes).ok()) {
-            Some(manifest) => listing.runs.push(Listed { tag, facts: facts(&manifest) }),
-            None => listing.others += 1,
+    let mut take = |tag: String, manifest: Option<Vec<u8>>| match manifest
+        .and_then(|bytes| Manifest::read(&bytes, RUN).ok())
+    {
+        Some(manifest) => listing.runs.push(Listed { tag, facts: facts(&manifest) }),
+        None => listing.others += 1,
+    };
+    match place {
+        Place::Registry(address) => {
+            let registry = Registry::new(address.clone(), registry)?;
+            for tag in registry.tags()? {
+                let one = Address { reference: Some(Reference::Tag(tag.clone())), ..address.clone() };
+                // A tag that was removed since is no run.
+                take(tag, registry.at(one).get_manifest()?);
+            }
+        }
+        Place::Bucket(address) => {
+            for (name, manifest) in s3::manifests(address, bucket)? {
+                take(name, manifest);
+            }
         }
     }
     Ok(listing)

@@ -7,10 +7,16 @@ mod cutter;
 mod registry;
 #[path = "support/runs.rs"]
 mod runs;
+#[path = "support/swift.rs"]
+mod swift;
 
 use cutter::Cutter;
-use diskproof_share::{Address, Credentials, Puller, RegistryOptions, Remote, ShareError, open, push};
+use diskproof_share::{
+    Address, Credentials, Digest, ImagePart, OutgoingImage, Puller, RegistryOptions, Remote, ShareError,
+    image_tag, open, pull_image, push, push_image,
+};
 use host::http::{Body, HttpUrl, Request, send};
+use record::target::ImageFormat;
 use runs::{options, pack, store_with};
 use std::fs;
 use std::process::Command;
@@ -94,9 +100,71 @@ fn there_and_back(registry: &str) {
 }
 
 #[test]
+fn an_image_goes_there_and_back_with_its_digest() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = registry::docker(folder.path(), None);
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    };
+    let disk: Vec<u8> = (0..=255).cycle().take(700_001).collect();
+    let image = OutgoingImage {
+        name: "debian-12".to_owned(),
+        disk_format: ImageFormat::Qcow2,
+        virtual_bytes: 1 << 31,
+        files: vec![
+            (ImagePart::Disk, file("d", &disk)),
+            (ImagePart::Kernel, file("k", b"kernel")),
+            (ImagePart::Initrd, file("i", b"initrd")),
+        ],
+        program: "0.1.0".to_owned(),
+    };
+    let digest = Digest::of(&disk);
+    let at = format!("{}/results:{}", server.address, image_tag(&digest));
+    let pushed = push_image(&image, &*place(&at, &options()), false).unwrap();
+    assert!(!pushed.was_there && pushed.sent_bytes > 700_001, "{pushed:?}");
+    assert!(push_image(&image, &*place(&at, &options()), false).unwrap().was_there);
+
+    // Each connection of a cut pull ends early; what has arrived is kept.
+    let cutter = Cutter::new(&server.address, 4, 700_001, 3);
+    let through = format!("{}/results:{}", cutter.address, image_tag(&digest));
+    let incoming = folder.path().join("in");
+    let mut tries = 0;
+    let pulled = loop {
+        match pull_image(&*place(&through, &options()), &incoming) {
+            Ok(pulled) => break pulled,
+            Err(error) => assert!(tries < 50, "it gets nowhere: {error}"),
+        }
+        tries += 1;
+    };
+    assert_eq!((pulled.info.disk_digest(), pulled.info.name.as_str()), (&digest, "debian-12"));
+    let of = |name: &str| fs::read(pulled.folder().join(name)).unwrap();
+    assert!(of("disk.qcow2") == disk && of("vmlinuz") == b"kernel" && of("initrd") == b"initrd");
+    pulled.remove();
+    assert_eq!(fs::read_dir(&incoming).unwrap().count(), 0, "nothing is left");
+
+    let (store, run) = store_with(folder.path(), 2, 0);
+    let as_run = Puller { store: &store, folder: &incoming, name: None }.pull(&*place(&at, &options()), None);
+    assert!(as_run.unwrap_err().to_string().contains("diskproof.image.v1"), "an image is no run");
+    let at = format!("{}/results:run", server.address);
+    push(&pack(&store, &run, folder.path()), &*place(&at, &options()), false).unwrap();
+    let as_image = pull_image(&*place(&at, &options()), &incoming);
+    assert!(matches!(as_image, Err(ShareError::Unreadable { .. })), "a run is no image");
+}
+
+#[test]
 fn debians_registry_takes_and_gives_a_run() {
     let folder = tempfile::tempdir().unwrap();
     there_and_back(&registry::docker(folder.path(), None).address);
+}
+
+/// Needs root for the mount and process namespaces of Swift.
+#[test]
+fn loop_debians_registry_on_swift_takes_and_gives_a_run() {
+    // Swift keeps its facts in extended attributes, which the file system of /tmp may lack.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    there_and_back(&swift::docker_on_swift(folder.path()).registry.address);
 }
 
 #[test]

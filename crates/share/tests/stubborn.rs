@@ -1,7 +1,10 @@
 //! Registries that mean ill: nobody waits for them forever, and nobody gets the registry's password.
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
-use diskproof_share::{Address, Credentials, Digest, Patience, RegistryOptions, Remote, ShareError, open};
+use diskproof_share::search::list;
+use diskproof_share::{
+    Address, Credentials, Digest, Patience, Place, RegistryOptions, Remote, ShareError, open,
+};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -123,8 +126,8 @@ fn a_download_that_gets_nowhere_ends() {
 fn a_list_of_tags_without_end_ends() {
     let (registry, seen) =
         server(|_| reply("200 OK", "Link: </v2/r/tags/list>; rel=\"next\"\r\n", r#"{"tags": []}"#));
-    let address = Address::parse(&format!("oci://{registry}/r")).unwrap();
-    let listed = diskproof_share::search::list(&address, &options(Credentials::default()));
+    let place = Place::parse(&format!("oci://{registry}/r")).unwrap();
+    let listed = list(&place, &options(Credentials::default()), &diskproof_share::s3::Options::default());
     assert!(matches!(listed, Err(ShareError::Unreadable { .. })), "{listed:?}");
     assert!(seen.try_iter().count() <= 201);
 }

@@ -10,7 +10,7 @@ use crate::scope::Scope;
 use crate::tree::{Key, Node};
 use crate::vocabulary::EXPERIMENT;
 use crate::{
-    changes, contrast, derive, expect, find, matrix, measure, money, price, prices, provision, value,
+    changes, contrast, copy_to, derive, expect, find, matrix, measure, money, price, prices, provision, value,
 };
 use record::plan::Plan;
 use std::collections::BTreeMap;
@@ -58,6 +58,7 @@ pub(crate) fn read(
     let provision = provision::read(fields.get("provision"), &matrix.targets, base_dir, &scope, problems);
     let derived = derive::read(fields.get("derive"), &matrix, &scope, problems);
     let expectations = expect::read(fields.get("expect"), &matrix, &metrics, &derived, &scope, problems);
+    let copy_to = fields.get("store").and_then(|node| copy_to::read(node, &scope, problems));
     let contrasts = contrast::read(fields.get("contrast"), &matrix, &metrics, &scope, problems);
     let currency = price::one_currency(&fields, currency, list.as_ref(), problems);
     let currency = measure::currency(fields.get("measure"), currency, problems);
@@ -99,6 +100,7 @@ pub(crate) fn read(
             provision,
             shuffled,
             shuffled_on,
+            copy_to,
             ..Plan::new(experiment, cells, measure)
         })),
         _ => Outcome::Wrong,

@@ -13,6 +13,8 @@ pub struct Kernels {
     pub here: Option<String>,
     /// The boot ids of the machines, by the target's name. Targets with one boot id share a kernel.
     pub boots: BTreeMap<String, String>,
+    /// The boot ids of the machines that run guests, by the guest's target. A guest takes turns with its host and the host's other guests.
+    pub hosts: BTreeMap<String, String>,
 }
 
 /// The lanes of a plan.
@@ -85,26 +87,41 @@ pub fn lanes(plan: &Plan, kernels: &Kernels) -> Lanes {
 /// What a machine shares with others that have the same key.
 fn keys(plan: &Plan, name: &str, kernels: &Kernels) -> BTreeSet<String> {
     let target = plan.targets.iter().find(|target| target.name == name);
-    let boot = kernels.boots.get(name).map(|boot| format!("boot {boot}"));
+    let boots = [&kernels.boots, &kernels.hosts].into_iter().filter_map(|boots| boots.get(name));
+    let boots: Vec<&String> = boots.collect();
     let is_here = match target.map(|Target { kind, .. }| kind) {
         None | Some(TargetKind::Local | TargetKind::Guest { .. }) => true,
         // The machine of a driver may still be here; a run knows it by its kernel.
         Some(TargetKind::Ssh { .. } | TargetKind::Created { .. }) => {
-            kernels.here.is_some() && kernels.here.as_ref() == kernels.boots.get(name)
+            kernels.here.as_ref().is_some_and(|here| boots.contains(&here))
         }
     };
     let here = is_here.then(|| format!("host {LOCAL}"));
+    let host = target.and_then(host).map(|host| format!("host {host}"));
     let shared = target.into_iter().flat_map(|target| &target.shares).map(|what| format!("shares {what}"));
     let pairs = plan.cells.iter().map(Cell::machines).filter(|machines| machines.len() > 1);
     let pairs = pairs.filter(|machines| machines.contains(&name));
     let pairs = pairs.map(|machines| format!("together {}", machines.join(" ")));
-    boot.into_iter().chain(here).chain(shared).chain(pairs).collect()
+    let boots = boots.iter().map(|boot| format!("boot {boot}"));
+    boots.chain(here).chain(host).chain(shared).chain(pairs).collect()
+}
+
+/// The machine that a target's work uses, as the experiment names it: the target itself, or the host of its guest. A driver of which the
+/// host isn't known may have machines anywhere; a run learns where they are.
+fn host(target: &Target) -> Option<&str> {
+    match &target.kind {
+        TargetKind::Ssh { destination } => Some(destination),
+        TargetKind::Created { driver, .. } if driver == "lab" => Some(LOCAL),
+        TargetKind::Created { driver, settings, .. } if driver == "libvirt" => settings.get("host")?.as_str(),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Kernels, Lanes, lanes};
     use record::plan::Plan;
+    use std::collections::BTreeMap;
 
     fn plan(targets: &str, measure: &str) -> Plan {
         let text = format!(
@@ -127,7 +144,7 @@ mod tests {
         let boots =
             |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         let own = [("here", "1"), ("a", "2"), ("b", "3"), ("c", "4")];
-        let known = Kernels { here: Some("1".to_owned()), boots: boots(&own) };
+        let known = Kernels { here: Some("1".to_owned()), boots: boots(&own), hosts: BTreeMap::default() };
         assert_eq!(said(&lanes(&plan(FOUR, ""), &known)), ["here", "a", "b c"]);
         let twice = Kernels { boots: boots(&[("here", "1"), ("a", "1"), ("b", "3"), ("c", "1")]), ..known };
         assert_eq!(said(&lanes(&plan(FOUR, ""), &twice)), ["here a b c"], "b shares with c, and c is a");
@@ -144,6 +161,32 @@ mod tests {
         assert_eq!(said(&lanes(&two, &alone)), ["g h", "a"]);
         let a_is_here = Kernels { boots: [("a".to_owned(), "1".to_owned())].into(), ..alone };
         assert_eq!(said(&lanes(&two, &a_is_here)), ["g h a"]);
+    }
+
+    #[test]
+    fn a_created_guest_takes_turns_with_its_host_and_with_the_other_guests_there() {
+        let guest = |name: &str, host: &str| format!("{name}: {{ driver: libvirt, host: {host}, image: i }}");
+        let targets = ["a: { ssh: ham0 }", "b: { ssh: ham1 }", "here: local"].map(str::to_owned);
+        let guests = [guest("c", "ham0"), guest("d", "ham0"), guest("e", "local")];
+        let plan = plan(&[&targets[..], &guests[..]].concat().join(", "), "");
+        let named = said(&lanes(&plan, &Kernels::default()));
+        assert_eq!(named, ["a c d", "b", "here e"], "as the experiment names them");
+        let of =
+            |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        // A run has ssh destinations in place of created machines, and knows the kernels of their hosts.
+        let mut entered = plan;
+        for target in &mut entered.targets {
+            if target.name.as_str() >= "c" && target.name != "here" {
+                target.kind =
+                    record::target::TargetKind::Ssh { destination: format!("{}.x.diskproof", target.name) };
+            }
+        }
+        let known = Kernels {
+            here: Some("1".to_owned()),
+            boots: of(&[("here", "1"), ("a", "2"), ("b", "3"), ("c", "4"), ("d", "5"), ("e", "6")]),
+            hosts: of(&[("c", "2"), ("d", "2"), ("e", "1")]),
+        };
+        assert_eq!(said(&lanes(&entered, &known)), ["a c d", "b", "here e"]);
     }
 
     #[test]

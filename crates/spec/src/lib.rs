@@ -15,6 +15,7 @@ mod changes;
 mod command;
 mod contrast;
 mod copy;
+mod copy_to;
 mod cost;
 mod created;
 mod created_target;

@@ -13,6 +13,7 @@ mod machines;
 mod nfs;
 mod prices;
 mod shape;
+mod store;
 pub(crate) mod volume_manager;
 mod workload;
 mod zfs;
@@ -30,6 +31,7 @@ pub(crate) use nfs::NFS;
 pub(crate) use prices::{ALLOWANCE, BILLED_BY, DISCOUNT, OFFER, PRICES, TIER, USAGE, VOLUME_PRICE};
 pub(crate) use shape::{Shape, Table};
 use shape::{key, needed};
+pub(crate) use store::STORE;
 use volume_manager::{BCACHE, LVM, MD};
 pub(crate) use workload::{
     BONNIE, CACHES, COPIERS, COPIES, COPY_SYNC, ENGINES, LAYOUTS, ORDERS, PRESERVE, WORKLOAD,
@@ -109,6 +111,7 @@ pub(crate) static EXPERIMENT: Table = Table {
             "Ratios of groups of cells, e.g. { nfs: { of: iops, a: { stack: nfs }, b: { stack: local } } }",
         ),
         key("expect", Shape::ListOf(&Shape::Map(&EXPECTATION)), "What the results should be"),
+        key("store", Shape::Map(&STORE), "Where results go besides the results file"),
     ],
     instead: &[
         ("name", "write `experiment: NAME`"),

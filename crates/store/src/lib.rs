@@ -13,6 +13,7 @@ mod pack;
 mod read;
 mod receive;
 mod reduced;
+mod since;
 mod tag;
 mod write;
 
@@ -21,6 +22,7 @@ pub use format::STORE_FORMAT;
 pub use open::Store;
 pub use read::{RunData, RunHead, RunSummary};
 pub use receive::{Origin, Received};
+pub use since::TrialPlace;
 
 #[cfg(test)]
 #[path = "../tests/support/bulk.rs"]

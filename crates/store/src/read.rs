@@ -317,7 +317,7 @@ impl Store {
         found.map(|text| self.parse(&text, || format!("the raised budgets of run {run}"))).transpose()
     }
 
-    fn unpack(&self, run: &RunId, stored: &Stored) -> Result<TrialRecord, StoreError> {
+    pub(crate) fn unpack(&self, run: &RunId, stored: &Stored) -> Result<TrialRecord, StoreError> {
         let what = || format!("trial {} of run {run}", stored.seq);
         readable(stored.format, what)?;
         let unpacked = || {
@@ -353,7 +353,7 @@ pub(crate) struct Stored {
     raw: Option<Vec<u8>>,
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
+pub(crate) fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
     Ok(Stored {
         seq: row.get(0)?,
         format: version(row, 1)?,

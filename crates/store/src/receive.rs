@@ -50,8 +50,8 @@ pub struct Received<'a> {
     pub started_unix_ms: u64,
     /// Number of planned trials.
     pub trials_planned: u64,
-    /// Where it comes from.
-    pub origin: &'a Origin,
+    /// Where it comes from; `None`: it is this user's own run, which another controller began.
+    pub origin: Option<&'a Origin>,
 }
 
 impl Store {
@@ -83,9 +83,11 @@ impl Store {
         insert_fact(&transaction, seq, run, "volumes", &head.volumes.to_vec(), &sql)?;
         incoming.each(&sql, |trial| insert_trial(&transaction, seq, run, trial, &sql))?;
         insert_fact(&transaction, seq, run, "stopped", head.stopped, &sql)?;
-        let body = pack::json(head.origin).map_err(unstorable)?;
-        let insert = "INSERT INTO run_origin (run, at_unix_ms, body) VALUES (?1, ?2, ?3)";
-        transaction.execute(insert, (seq, now_unix_ms(), body)).map_err(&sql)?;
+        if let Some(origin) = head.origin {
+            let body = pack::json(origin).map_err(unstorable)?;
+            let insert = "INSERT INTO run_origin (run, at_unix_ms, body) VALUES (?1, ?2, ?3)";
+            transaction.execute(insert, (seq, now_unix_ms(), body)).map_err(&sql)?;
+        }
         Ok(transaction.commit().map_err(&sql)?)
     }
 
@@ -168,7 +170,7 @@ mod tests {
             stopped: &Stopped::RoundsDone { rounds: 2 },
             started_unix_ms: 1,
             trials_planned: 4,
-            origin: &origin,
+            origin: Some(&origin),
         };
         let trials = || (0..4).map(|number| trial(number % 2, number / 2));
         let fails =

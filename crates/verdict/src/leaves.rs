@@ -74,11 +74,17 @@ fn kind(node: &BlockNode, shared: bool) -> String {
         BlockKind::Disk if node.is_virtual() => "virtual disk".to_owned(),
         BlockKind::Disk => "disk".to_owned(),
         BlockKind::Partition { of } => format!("partition of {of}"),
-        BlockKind::Loop { backing_fs, direct_io, guest, .. } => {
+        BlockKind::Loop { backing_fs, direct_io, guest, members, backing_file } => {
             let on = backing_fs.as_ref().map_or(String::new(), |fs| format!(" on {fs}"));
             if *guest {
                 let how = if *direct_io == Some(false) { ", through the host's page cache" } else { "" };
-                return format!("disk of a guest, a file{on} of the host{how}");
+                let is_device = backing_file.as_ref().is_some_and(|path| path.starts_with("/dev"));
+                return match backing_fs {
+                    None if is_device => {
+                        format!("disk of a guest, a block device of the host{}{how}", over(members))
+                    }
+                    _ => format!("disk of a guest, a file{on} of the host{how}"),
+                };
             }
             let how = if *direct_io == Some(false) { ", without direct I/O" } else { "" };
             format!("loop device over a file{on}{how}")
@@ -104,6 +110,37 @@ mod tests {
     use record::stack::FsKind;
     use record::topology::{BlockKind, BlockNode};
     use record::workload::Rw;
+
+    #[test]
+    fn a_guests_disk_says_what_backs_it() {
+        let of = |path: &str, fs: Option<&str>, direct_io| {
+            let mut node = BlockNode {
+                name: "vdb".to_owned(),
+                devno: (254, 16),
+                depth: 0,
+                kind: BlockKind::Disk,
+                rotational: None,
+                scheduler: None,
+                size_bytes: None,
+            };
+            node.kind = BlockKind::Loop {
+                backing_file: Some(path.into()),
+                direct_io: Some(direct_io),
+                backing_fs: fs.map(str::to_owned),
+                members: vec!["host:dm-3".to_owned()],
+                guest: true,
+            };
+            kind(&node, false)
+        };
+        assert_eq!(of("/srv/gp.raw", Some("xfs"), true), "disk of a guest, a file on xfs of the host");
+        assert_eq!(of("/srv/gp.raw", None, true), "disk of a guest, a file of the host");
+        assert_eq!(
+            of("/dev/vg0/gp", None, true),
+            "disk of a guest, a block device of the host over host:dm-3"
+        );
+        let cached = of("/dev/vg0/gp", None, false);
+        assert!(cached.ends_with("over host:dm-3, through the host's page cache"), "{cached}");
+    }
 
     #[test]
     fn a_disk_of_a_hypervisor_is_not_called_rotating() {

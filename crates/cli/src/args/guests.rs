@@ -1,6 +1,7 @@
 //! The commands and flags of `diskproof guests` and `diskproof images`.
 
 use super::machines::From;
+use super::share::Place;
 use clap::{Subcommand, ValueHint};
 use std::path::PathBuf;
 
@@ -27,6 +28,8 @@ Examples:
   diskproof images build debian-12 --on ham0
   diskproof images import debian-12-genericcloud-amd64.qcow2 --on ham0 --name cloud-12
   diskproof images import https://example.org/disk.qcow2 --on 'ham*' --sha256 DIGEST
+  diskproof images push debian-12 oci://registry.example/results
+  diskproof images import oci://registry.example/results:image-1875eb3df91a0b2c --on ham0
   diskproof images list
   diskproof images remove cloud-12 --on ham0
 
@@ -246,8 +249,10 @@ pub(crate) struct Images {
 pub(crate) enum ImagesVerb {
     /// List what `build` can make. Connects to none
     Avail(ImagesAvail),
-    /// Take an image from a file, a directory or a URL
+    /// Take an image from a file, a directory, a URL or a registry
     Import(ImagesImport),
+    /// Send an image of this machine to a registry
+    Push(ImagesPush),
     /// List the images of machines
     List(ImagesList),
     /// Make an image of Debian from its packages on this machine, and take it to machines
@@ -273,17 +278,41 @@ pub(crate) struct ImagesAvail {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesImport {
-    /// A file (raw or qcow2), a directory with disk.qcow2, disk.raw or root.img (and vmlinuz and initrd), or a URL
+    /// A file (raw or qcow2), a directory with disk.qcow2, disk.raw or root.img (and vmlinuz and initrd), a URL, or
+    /// oci://HOST[:PORT]/REPOSITORY:TAG
     #[arg(value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
     pub(crate) source: String,
     #[command(flatten)]
     pub(crate) machines: OnMachines,
-    /// Its name; default: the file's
+    /// Its name; default: the file's, or the one that it has in the registry
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// The SHA-256 that its disk must have
     #[arg(long, value_name = "DIGEST")]
     pub(crate) sha256: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImagesPush {
+    /// The image: a name, the beginning of a digest, or a UUID
+    #[arg(value_name = "IMAGE")]
+    pub(crate) image: String,
+    /// Where to send it: oci://HOST[:PORT]/REPOSITORY[:TAG]; without a tag, it is `image-` and the beginning of the digest
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) to: String,
+    /// Send without asking; needed where there is no terminal
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Replace something else that has this tag
+    #[arg(long)]
+    pub(crate) replace: bool,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print what was done as one JSON document, format diskproof.image-push/1.0 (docs/formats.md)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

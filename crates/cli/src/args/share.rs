@@ -9,18 +9,21 @@ Examples:
   diskproof push latest oci://registry.example/results:nvme-990
   diskproof push striped@base oci://127.0.0.1:5000/results     the tag is the run's name
   diskproof push latest oci://registry.example/results:nvme-990 --keep hosts,serials --yes
+  diskproof push latest s3://bucket/results/nvme-990
+  diskproof push latest s3://bucket/results/                   below it, by the run's name
 
 It sends the plan, the experiment, the machine, all records and the raw output of the engines, but no judgement: whoever pulls the run \
 judges it anew. Names of hosts and users, serial numbers, WWNs, paths below /home and addresses are replaced by pseudonyms, and listed \
 before anything is sent. A broken connection is taken up again; the run becomes visible when all of it has arrived.
 
-Credentials are those of `docker login` or `podman login`. docs/how-to/share.md has more.";
+Credentials are those of `docker login` or `podman login`; for S3, keys, region and endpoint are those of AWS's own tools. docs/how-to/share.md has more.";
 
 /// The end of `diskproof pull --help`.
 pub(super) const PULL_HELP: &str = "\
 Examples:
   diskproof pull oci://registry.example/results:nvme-990
   diskproof pull oci://registry.example/results:nvme-990 --as theirs
+  diskproof pull s3://bucket/results/nvme-990
   diskproof compare theirs latest
   diskproof pull oci://registry.example/results:nvme-990 --allowed-signers ~/.ssh/allowed_signers
 
@@ -32,13 +35,14 @@ Examples:
   diskproof search oci://registry.example/results
   diskproof search oci://registry.example/results --device 'Samsung*' --workload '*4k*'
   diskproof search oci://registry.example/results --device '*990*' --like latest
+  diskproof search s3://bucket/results
 
-It reads the annotations of each tag and no records; `diskproof pull` fetches a run that fits. With --like, a run that differs from \
+It reads the manifest of each run and no records; `diskproof pull` fetches a run that fits. With --like, a run that differs from \
 yours in device, stacks, workloads or virtualization is listed with the name of the difference.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Search {
-    /// Where to search: oci://HOST[:PORT]/REPOSITORY
+    /// Where to search: oci://HOST[:PORT]/REPOSITORY or s3://BUCKET[/PREFIX]
     #[arg(value_name = "ADDRESS")]
     pub(crate) at: String,
     /// Only runs on such a device: its model, with * and ?
@@ -64,7 +68,7 @@ pub(crate) struct Search {
 pub(crate) struct Push {
     /// The run: its name, the beginning of it, `latest`, EXPERIMENT@last or EXPERIMENT@TAG
     pub(crate) run: String,
-    /// Where to send it: oci://HOST[:PORT]/REPOSITORY[:TAG]
+    /// Where to send it: oci://HOST[:PORT]/REPOSITORY[:TAG] or s3://BUCKET/PREFIX; a prefix that ends with / is a folder for runs
     #[arg(value_name = "ADDRESS")]
     pub(crate) to: String,
     /// Names to send as they are, with commas between them: hosts, serials, users, homes, addresses, or all
@@ -76,7 +80,7 @@ pub(crate) struct Push {
     /// Send without asking; needed where there is no terminal
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Replace another run that has this tag
+    /// Replace another run that has this tag or prefix
     #[arg(long)]
     pub(crate) replace: bool,
     #[command(flatten)]
@@ -88,13 +92,14 @@ pub(crate) struct Push {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Pull {
-    /// Where it is: oci://HOST[:PORT]/REPOSITORY:TAG, or @sha256:DIGEST in place of the tag
+    /// Where it is: oci://HOST[:PORT]/REPOSITORY:TAG, or @sha256:DIGEST in place of the tag, or s3://BUCKET/PREFIX
     #[arg(value_name = "ADDRESS")]
     pub(crate) from: String,
     /// Store it under this name; default: the name that it has there
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Take only a run that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS)
+    /// Take only a run that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS); `none`: check no signature. Default: the
+    /// setting allowed_signers
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) allowed_signers: Option<PathBuf>,
     #[command(flatten)]
@@ -107,10 +112,11 @@ pub(crate) struct Pull {
 /// How a place is spoken to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Place {
-    /// Speak http with a registry on another machine: everybody on the way can read and change what is sent
+    /// Speak http with a server on another machine: everybody on the way can read and change what is sent
     #[arg(long)]
     pub(crate) plain_http: bool,
-    /// The file with credentials, as `docker login` writes it; default: the files of docker and podman
+    /// The file with credentials, as `docker login` writes it, or for S3 as ~/.aws/credentials; default: the files of docker and podman, and
+    /// of AWS
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) credentials: Option<PathBuf>,
 }

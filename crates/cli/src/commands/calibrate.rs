@@ -40,9 +40,10 @@ pub(crate) fn calibrate(args: &Calibrate, settings: &Settings) -> Result<Exit, F
         earlier: None,
         provision_anew: false,
         machines: None,
+        copying: None,
         settings,
     };
-    let ended = measure(&session)?;
+    let ended = measure(&session, None)?;
     let exit = answer(&ended.store, &run, args, settings);
     output::aside(&format!("\nkept in {}", settings.store.value.shown()));
     match ended.by_signal(&run) {

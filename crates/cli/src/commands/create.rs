@@ -1,6 +1,7 @@
 //! `diskproof create`, `converge`, `verify`, `destroy`, `login`, `test` and `list --live`: machines that stay between commands. Their state is
 //! the journal.
 
+use super::copying::Copying;
 use super::created::{self, Machines, day, entries, existing, failure, gone, made, remains};
 use super::driver::places;
 use super::experiment;
@@ -118,7 +119,16 @@ fn session(mut set: Set, destroy: Destroy, settings: &Settings) -> Result<Exit, 
     set.machines.destroy = destroy;
     let run = experiment::run_id();
     let machines = Some(set.machines);
-    answer(Session { run, plan: &set.plan, earlier: None, provision_anew: false, machines, settings })
+    let copying = Copying::of_new_run(&run, &mut set.plan, settings)?;
+    answer(Session {
+        run,
+        plan: &set.plan,
+        earlier: None,
+        provision_anew: false,
+        machines,
+        copying,
+        settings,
+    })
 }
 
 /// Destroys the machines that earlier commands left.

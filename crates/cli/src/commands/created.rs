@@ -12,11 +12,11 @@ use crate::signals::Wish;
 use driver::Places;
 use driver::journal::{Entry, Held, Journal, JournalError, Stage};
 use driver::protocol::Settings as DriverSettings;
-use fleet::Options;
 use fleet::created::{
     Asked, Bill, CreatedError, Entered, Files, Group, Making, Needed, are_there, ask, create, enter,
     is_created, needed, put_prices,
 };
+use fleet::{Connected, FleetError, Options};
 use record::id::RunId;
 use record::plan::Plan;
 use record::printable::{Shown as _, indented};
@@ -251,9 +251,15 @@ impl<'a> Site<'a> {
         self.entered.as_ref().map_or(self.plan, |entered| &entered.plan)
     }
 
-    /// The options that reach the machines.
-    pub(crate) fn options(&self) -> &Options {
-        self.entered.as_ref().map_or(&self.options, |entered| &entered.options)
+    /// Connects to the machines.
+    ///
+    /// # Errors
+    /// One can't be reached.
+    pub(crate) fn connect(&self) -> Result<Connected, FleetError> {
+        match &self.entered {
+            Some(entered) => entered.connect(),
+            None => fleet::connect(self.plan, &self.options),
+        }
     }
 
     /// Destroys the machines, or leaves them as the user wished. `is_measured`: the session reached its end.

@@ -1,7 +1,7 @@
-//! `diskproof push RUN ADDRESS`: sends a run to a registry.
+//! `diskproof push RUN ADDRESS`: sends a run to a registry or a bucket.
 
 use super::judged::unreadable;
-use super::share::{failure, folder, options, size};
+use super::share::{agreed, failure, folder, options_of, size};
 use super::show::{find, open_existing};
 use crate::args::Push;
 use crate::exit::{Exit, Failure};
@@ -13,7 +13,7 @@ use record::plan::Plan;
 use record::printable::{Shown as _, printable};
 use record::target::TargetKind;
 use share::anonymise::{self, Machine, NameKind, Pseudonyms};
-use share::{Address, Packer, Pushed, Reference};
+use share::{Packer, Place, Pushed};
 use std::collections::BTreeSet;
 use verdict::JUDGE;
 
@@ -22,12 +22,12 @@ const FORMAT: &str = "diskproof.push/1.0";
 
 pub(crate) fn push(args: &Push, settings: &Settings) -> Result<Exit, Failure> {
     let keep = kept_kinds(&args.keep)?;
-    let address = Address::parse(&args.to).map_err(failure)?;
+    let address = Place::parse(&args.to).map_err(failure)?;
     let store = open_existing(settings)?;
     let run = find(&store, &args.run)?;
-    let address = tagged(address, &run);
-    let options = options(&args.place)?;
-    let remote = share::open(&address, &options).map_err(failure)?;
+    let address = address.for_run(&run.0);
+    let options = options_of(&args.place)?;
+    let remote = address.open(&options.registry, &options.bucket).map_err(failure)?;
     let names = anonymise::find(&store, &run, &Machine::here(), &keep).map_err(failure)?;
     let plan = store.head(&run).map_err(unreadable)?.plan;
     output::aside(listed(&run, &address, &names, &plan).trim_end());
@@ -41,7 +41,7 @@ pub(crate) fn push(args: &Push, settings: &Settings) -> Result<Exit, Failure> {
         packed.signature = Some(share::sign(&packed.config, key).map_err(failure)?);
     }
     // Until here, a signal ends diskproof at once; the next push removes what it left.
-    let wish = Wish::listen_by(options.cancel).map_err(Failure::machine)?;
+    let wish = Wish::listen_by(options.registry.cancel).map_err(Failure::machine)?;
     let pushed = share::push(&packed, &*remote, args.replace);
     if let (Err(_), Some(signal)) = (&pushed, wish.signal().and_then(|signal| u8::try_from(signal).ok())) {
         output::aside(&format!("stopped: the run isn't at {address}; the same command goes on"));
@@ -75,14 +75,8 @@ fn kept_kinds(words: &[String]) -> Result<BTreeSet<NameKind>, Failure> {
     Ok(kinds)
 }
 
-/// An artifact without a tag gets the name of the run.
-fn tagged(mut address: Address, run: &RunId) -> Address {
-    address.reference.get_or_insert_with(|| Reference::Tag(run.0.clone()));
-    address
-}
-
 /// What is about to be sent, and which names are replaced.
-fn listed(run: &RunId, address: &Address, names: &Pseudonyms, plan: &Plan) -> String {
+fn listed(run: &RunId, address: &Place, names: &Pseudonyms, plan: &Plan) -> String {
     let replaced = names.replaced();
     let mut text = format!("run {run} to {address}\n");
     if replaced.is_empty() {
@@ -136,14 +130,7 @@ fn of_the_users(plan: &Plan) -> Vec<String> {
     what
 }
 
-fn agreed() -> Result<bool, Failure> {
-    if !output::can_ask() {
-        return Err(Failure::input("nothing was sent: there is no terminal to ask at; --yes sends it"));
-    }
-    Ok(output::ask("send it? [y/N] ").is_some_and(|typed| matches!(typed.as_str(), "y" | "Y" | "yes")))
-}
-
-fn told(run: &RunId, address: &Address, pushed: &Pushed) -> String {
+fn told(run: &RunId, address: &Place, pushed: &Pushed) -> String {
     let Pushed { manifest, sent_bytes, total_bytes, was_there } = pushed;
     if *was_there {
         return format!("{address} has run {run} already; nothing was sent\n  {manifest}\n");
@@ -152,7 +139,7 @@ fn told(run: &RunId, address: &Address, pushed: &Pushed) -> String {
     format!("{address} has run {run}: {}{of} were sent\n  {manifest}\n", size(*sent_bytes))
 }
 
-fn document(run: &RunId, address: &Address, names: &Pseudonyms, pushed: &Pushed) -> Result<String, Failure> {
+fn document(run: &RunId, address: &Place, names: &Pseudonyms, pushed: &Pushed) -> Result<String, Failure> {
     let kinds: Vec<&str> = names.kinds().into_iter().map(NameKind::name).collect();
     let document = serde_json::json!({
         "format": FORMAT,

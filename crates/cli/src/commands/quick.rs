@@ -51,7 +51,15 @@ pub(crate) fn quick(args: &Quick, settings: &Settings) -> Result<Exit, Failure> 
         output::aside(&format!("note: {why}"));
     }
     let run = experiment::run_id();
-    answer(Session { run, plan: &plan, earlier: None, provision_anew: false, machines: None, settings })
+    answer(Session {
+        run,
+        plan: &plan,
+        earlier: None,
+        provision_anew: false,
+        machines: None,
+        copying: None,
+        settings,
+    })
 }
 
 /// What limits the data: free space, memory, and the rate of writing, which is measured.

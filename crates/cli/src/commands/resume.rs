@@ -1,8 +1,10 @@
 //! `diskproof resume [RUN]`: runs the missing trials of a run; budgets may be raised.
 
+use super::copying::{self, Copying, chosen};
 use super::created;
 use super::judged::{self, unreadable};
 use super::session::{Session, answer};
+use super::share::failure;
 use crate::args::Resume;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -12,14 +14,13 @@ use record::id::RunId;
 use record::plan::{Measure, Plan, Raised};
 use record::printable::{Shown as _, indented};
 use run::Earlier;
+use share::copies::CopyAddress;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use store::{RunSummary, Store};
 
 pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure> {
-    let store = super::show::open_existing(settings)?;
-    let run = match &args.run {
-        Some(name) => super::show::find(&store, name)?,
-        None => latest_incomplete(&store)?,
-    };
+    let (store, run, copying) = found(args, settings)?;
     let head = store.head(&run).map_err(unreadable)?;
     if let Stopped::Imported { .. } = head.stopped {
         return Err(Failure::input(format!(
@@ -35,6 +36,16 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
         )));
     }
     let mut plan = head.plan;
+    let copying = match (copying, chosen(&mut plan, settings)?) {
+        (None, Some(address)) => {
+            let mut copying = Copying::of_resumed_run(&address, &run, &store, settings, args.take_over)?;
+            let copy_to = plan.copy_to.take();
+            plan = Plan { copy_to, ..store.head(&run).map_err(unreadable)?.plan };
+            copying.set_lease(&plan);
+            Some(copying)
+        }
+        (copying, _) => copying,
+    };
     if raise(args, &mut plan)? {
         store.raise_budgets(&run, &Raised::of(&plan)).map_err(unreadable)?;
     }
@@ -42,6 +53,9 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     store.trials(&run, |trial| earlier.add(&plan, &trial)).map_err(unreadable)?;
     if let Some(stopped) = run::ended(&plan, &earlier) {
         output::aside(&indented(&complete(&store, &run, &plan, &stopped)?));
+        if let Some(copying) = copying {
+            copying.end(&store, &AtomicBool::new(false));
+        }
         return Ok(Exit::Fine);
     }
     drop(store);
@@ -55,8 +69,28 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
         earlier: Some(earlier),
         provision_anew: args.provision,
         machines,
+        copying,
         settings,
     })
+}
+
+/// Returns the run that the command line means, and its store. With `--from`, it is fetched first, and this controller has its lease.
+fn found(args: &Resume, settings: &Settings) -> Result<(Store, RunId, Option<Copying>), Failure> {
+    let Some(from) = &args.from else {
+        let store = super::show::open_existing(settings)?;
+        let run = match &args.run {
+            Some(name) => super::show::find(&store, name)?,
+            None => latest_incomplete(&store)?,
+        };
+        return Ok((store, run, None));
+    };
+    let address = CopyAddress::parse(from).map_err(failure)?;
+    let objects = address.open(&Arc::default()).map_err(failure)?;
+    let run = copying::find(&*objects, &address, args.run.as_deref(), is_over)?;
+    let store = Store::open(&settings.store.value).map_err(unreadable)?;
+    let mut copying = Copying::of_resumed_run(&address, &run, &store, settings, args.take_over)?;
+    copying.set_lease(&store.head(&run).map_err(unreadable)?.plan);
+    Ok((store, run, Some(copying)))
 }
 
 /// Puts the budgets of the command line into the plan. Returns whether there are any.
@@ -135,10 +169,9 @@ fn reached_fixed(plan: &Plan, stopped: &Stopped) -> bool {
     plan.measure.until.is_none() && matches!(stopped, Stopped::RoundsDone { .. })
 }
 
-/// The latest run that has trials to do and didn't reach its end.
-fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
-    let runs = store.runs().map_err(unreadable)?;
-    let over = |stopped: &Stopped| match stopped {
+/// Whether a run reached its end.
+fn is_over(stopped: &Stopped) -> bool {
+    match stopped {
         Stopped::RoundsDone { .. }
         | Stopped::Enough { .. }
         | Stopped::TimeSpent
@@ -150,11 +183,16 @@ fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
         Stopped::Requested { .. } | Stopped::Interrupted | Stopped::Failed { .. } | Stopped::Unfinished => {
             false
         }
-    };
+    }
+}
+
+/// The latest run that has trials to do and didn't reach its end.
+fn latest_incomplete(store: &Store) -> Result<RunId, Failure> {
+    let runs = store.runs().map_err(unreadable)?;
     let is_ours = |run: &RunSummary| store.origin(&run.id).is_ok_and(|origin| origin.is_none());
     let missing = runs
         .into_iter()
-        .filter(|run| run.trials_done < run.trials_planned && !over(&run.stopped))
+        .filter(|run| run.trials_done < run.trials_planned && !is_over(&run.stopped))
         .filter(is_ours);
     missing.max_by(|a, b| a.id.cmp(&b.id)).map(|run| run.id).ok_or_else(|| {
         Failure::input("no run is incomplete; `diskproof list` shows all, and `diskproof resume RUN` says what one lacks")

@@ -1,14 +1,14 @@
-//! `diskproof search ADDRESS`: runs of a registry that fit.
+//! `diskproof search ADDRESS`: runs of a registry or a bucket that fit.
 
 use super::judged::unreadable;
-use super::share::{failure, options};
+use super::share::{failure, options_of};
 use super::show::{find, open_existing};
 use crate::args::Search;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::settings::Settings;
 use record::printable::Shown as _;
-use share::Address;
+use share::Place;
 use share::anonymise::{self, Machine};
 use share::search::{Listed, fits, list};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,10 +25,10 @@ struct Found {
 }
 
 pub(crate) fn search(args: &Search, settings: &Settings) -> Result<Exit, Failure> {
-    let mut address = Address::parse(&args.at).map_err(failure)?;
-    address.reference = None;
+    let address = Place::parse(&args.at).map_err(failure)?.of_many();
     let own = args.like.as_deref().map(|name| own_facts(name, settings)).transpose()?;
-    let listing = list(&address, &options(&args.place)?).map_err(failure)?;
+    let options = options_of(&args.place)?;
+    let listing = list(&address, &options.registry, &options.bucket).map_err(failure)?;
     let patterns = [("device", &args.device), ("stacks", &args.stack), ("workloads", &args.workload)];
     let wanted = |run: &Listed| {
         patterns.iter().all(|(fact, pattern)| {
@@ -52,10 +52,10 @@ pub(crate) fn search(args: &Search, settings: &Settings) -> Result<Exit, Failure
         output::aside(&format!("none of {count} runs in {address} fits"));
     } else {
         output::answer(&table(&found, own.is_some()))?;
-        output::answer(&format!("`diskproof pull {address}:TAG` fetches one\n"))?;
+        output::answer(&format!("`diskproof pull {}` fetches one\n", address.of_each("TAG")))?;
     }
     if listing.others > 0 {
-        output::aside(&format!("left out: {} tags that are no runs of diskproof", listing.others));
+        output::aside(&format!("left out: {} tags or folders that are no runs of diskproof", listing.others));
     }
     Ok(Exit::Fine)
 }

@@ -1,5 +1,6 @@
 //! One session of a run: from its first trial, or from the end of an earlier session, to its result.
 
+use super::copying::Copying;
 use super::created::{Machines, Site};
 use super::{judged, under};
 use crate::exit::{Exit, Failure};
@@ -17,6 +18,7 @@ use record::plan::{Plan, Raised};
 use record::printable::Shown as _;
 use run::controller::{How, RunError, SinkError, execute, provision};
 use run::{Earlier, Wishes};
+use share::copies::LeaseError;
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -34,6 +36,8 @@ pub(crate) struct Session<'a> {
     pub(crate) provision_anew: bool,
     /// The machines that drivers create for it; `None`: none.
     pub(crate) machines: Option<Machines>,
+    /// Its copy elsewhere; `None`: it has none.
+    pub(crate) copying: Option<Copying>,
     /// The settings: store, state folder, progress and so on.
     pub(crate) settings: &'a Settings,
 }
@@ -52,17 +56,18 @@ pub(crate) struct Ended {
 ///
 /// # Errors
 /// The machine refuses, or the agent process or the store fails. Finished trials are kept.
-pub(crate) fn answer(session: Session<'_>) -> Result<Exit, Failure> {
+pub(crate) fn answer(mut session: Session<'_>) -> Result<Exit, Failure> {
     for remark in under::remarks(session.plan) {
         output::aside(&format!("note: {remark}"));
     }
+    let copying = session.copying.take();
     let Some(machines) = &session.machines else {
-        let ended = measure(&session)?;
+        let ended = measure(&session, copying)?;
         return conclude(&session, &ended);
     };
     let wish = listen()?;
     let mut site = Site::open((&session.run, session.plan), machines, session.settings, &wish)?;
-    let exit = measure_on(&session, &site, &wish).and_then(|ended| conclude(&session, &ended));
+    let exit = measure_on(&session, &site, &wish, copying).and_then(|ended| conclude(&session, &ended));
     let passed = matches!(exit, Ok(Exit::Fine));
     let is_measured = exit.as_ref().is_ok_and(|exit| !matches!(exit, Exit::Signal(_)));
     match (exit, site.close(passed, is_measured)) {
@@ -83,36 +88,56 @@ fn listen() -> Result<Wish, Failure> {
 ///
 /// # Errors
 /// As of [`answer`].
-pub(crate) fn measure(session: &Session<'_>) -> Result<Ended, Failure> {
+pub(crate) fn measure(session: &Session<'_>, copying: Option<Copying>) -> Result<Ended, Failure> {
     let reached = fleet::connect(session.plan, &session.settings.fleet())?;
     let wish = listen()?;
-    observe(session, session.plan, &reached, &wish)
+    observe(session, session.plan, &reached, &wish, copying)
 }
 
 /// Runs a session on created machines.
-fn measure_on(session: &Session<'_>, site: &Site<'_>, wish: &Wish) -> Result<Ended, Failure> {
-    let reached = fleet::connect(site.plan(), site.options())?;
-    observe(session, site.plan(), &reached, wish)
+fn measure_on(
+    session: &Session<'_>,
+    site: &Site<'_>,
+    wish: &Wish,
+    copying: Option<Copying>,
+) -> Result<Ended, Failure> {
+    let reached = site.connect()?;
+    observe(session, site.plan(), &reached, wish, copying)
 }
 
 /// Carries `plan` out, which is the session's own but for the names of created machines and disks, and keeps what it reports.
-fn observe(session: &Session<'_>, plan: &Plan, reached: &Connected, wish: &Wish) -> Result<Ended, Failure> {
+fn observe(
+    session: &Session<'_>,
+    plan: &Plan,
+    reached: &Connected,
+    wish: &Wish,
+    mut copying: Option<Copying>,
+) -> Result<Ended, Failure> {
     let settings = session.settings;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
     let mut keeper =
         Keeper { store: &store, session, is_ours: false, environment: None, skipped: BTreeMap::new() };
-    let outcome = carry_out(session, plan, reached, wish, &mut keeper);
+    let outcome = carry_out(session, plan, reached, wish, &mut keeper, &mut copying);
     let is_ours = keeper.is_ours;
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {
-        Ok(stopped) => Ok(Ended { store, stopped, interrupted }),
+        Ok(stopped) => {
+            if let Some(copying) = copying {
+                copying.end(&store, &wish.cancel);
+            }
+            Ok(Ended { store, stopped, interrupted })
+        }
         Err(error) => {
             let exit = Exit::from(error.fault());
-            let stopped = Stopped::Failed { error: record::printable::chain(&error) };
+            let error = lost_lease(error);
+            let stopped = Stopped::Failed { error: record::printable::chain(&*error) };
             if is_ours {
                 // If the store itself failed, this fails too, and the run stays unfinished, which is also true.
                 let _ = store.finish_run(&session.run, &stopped);
+                if let Some(copying) = copying {
+                    copying.end(&store, &wish.cancel);
+                }
             }
             let kept = store.done(&session.run).map_or(0, |done| done.len());
             if kept > 0 {
@@ -121,8 +146,16 @@ fn observe(session: &Session<'_>, plan: &Plan, reached: &Connected, wish: &Wish)
                     run = session.run
                 ));
             }
-            Err(Failure { exit, error: Box::new(error), placed: false })
+            Err(Failure { exit, error, placed: false })
         }
+    }
+}
+
+/// The error, or the reason itself if another controller goes on with the run: what was measured is kept.
+fn lost_lease(error: RunError) -> SinkError {
+    match error {
+        RunError::Sink(reason) if reason.is::<LeaseError>() => reason,
+        other => Box::new(other),
     }
 }
 
@@ -131,7 +164,7 @@ fn observe(session: &Session<'_>, plan: &Plan, reached: &Connected, wish: &Wish)
 /// # Errors
 /// A step fails, or a machine can't be reached.
 pub(crate) fn converge(entered: &Entered, settings: &Settings, wish: &Wish) -> Result<(), Failure> {
-    let reached = fleet::connect(&entered.plan, &entered.options)?;
+    let reached = entered.connect()?;
     let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
     let run = super::experiment::run_id();
     let how = How {
@@ -159,6 +192,7 @@ fn carry_out(
     reached: &Connected,
     wish: &Wish,
     keeper: &mut Keeper<'_>,
+    copying: &mut Option<Copying>,
 ) -> Result<Stopped, RunError> {
     let earlier = session.earlier.clone().unwrap_or_default();
     let wishes = Arc::new(Wishes::default());
@@ -175,7 +209,12 @@ fn carry_out(
     let how = How { run, nodes, routes, earlier, provision_anew, wishes, live: teller.shows_load() };
     let stopped = execute(plan, &how, &wish.cancel, &mut |event| {
         keeper.keep(&event)?;
-        teller.tell(&event).map_err(|failure| SinkError::from(failure.to_string()))
+        let mut tell =
+            |event: &Event| teller.tell(event).map_err(|failure| SinkError::from(failure.to_string()));
+        tell(&event)?;
+        let Some(copying) = &mut *copying else { return Ok(()) };
+        let warnings = copying.after(&event, keeper.store, &wish.cancel)?;
+        warnings.into_iter().try_for_each(|text| tell(&Event::Warning { text }))
     });
     teller.end();
     stopped

@@ -2,12 +2,46 @@
 
 use crate::args::Place;
 use crate::exit::Failure;
+use crate::output;
 use crate::settings::Settings;
 use record::printable::Shown as _;
+use share::s3::{self, Settings as AwsSettings};
 use share::{Credentials, RegistryOptions, ShareError};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Options for a place, as the command line says.
+pub(crate) struct Options {
+    pub(crate) registry: RegistryOptions,
+    pub(crate) bucket: s3::Options,
+}
+
+/// Reads the options of the command line.
+///
+/// # Errors
+/// A file of credentials was named and isn't there.
+pub(crate) fn options_of(place: &Place) -> Result<Options, Failure> {
+    let registry = options(place)?;
+    let mut settings = AwsSettings::usual();
+    if let Some(file) = &place.credentials {
+        let file = std::path::absolute(file).map_err(Failure::machine)?;
+        let file = file
+            .to_str()
+            .ok_or_else(|| Failure::input(format!("--credentials {}: the path isn't UTF-8", file.shown())))?;
+        // The file is named for this command: the keys of the environment don't come before it.
+        settings.variables.retain(|name, _| name != "AWS_ACCESS_KEY_ID");
+        settings.variables.insert("AWS_SHARED_CREDENTIALS_FILE".to_owned(), file.to_owned());
+    }
+    let bucket = s3::Options {
+        settings,
+        plain_http: registry.plain_http,
+        patience: registry.patience,
+        cancel: Arc::clone(&registry.cancel),
+    };
+    Ok(Options { registry, bucket })
+}
+
+/// Options for a registry.
 ///
 /// # Errors
 /// A file of credentials was named and isn't there.
@@ -43,4 +77,15 @@ pub(crate) fn size(bytes: u64) -> String {
         10_000..10_000_000 => format!("{} kB", bytes / 1000),
         _ => format!("{} MB", bytes / 1_000_000),
     }
+}
+
+/// Asks whether to send what was listed.
+///
+/// # Errors
+/// There is no terminal to ask at.
+pub(crate) fn agreed() -> Result<bool, Failure> {
+    if !output::can_ask() {
+        return Err(Failure::input("nothing was sent: there is no terminal to ask at; --yes sends it"));
+    }
+    Ok(output::ask("send it? [y/N] ").is_some_and(|typed| matches!(typed.as_str(), "y" | "Y" | "yes")))
 }

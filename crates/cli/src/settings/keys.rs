@@ -1,5 +1,6 @@
 //! Every setting: its name, its values and its default.
 
+use share::copies::CopyAddress;
 use std::path::PathBuf;
 
 /// A setting's names and description, for documentation and error messages.
@@ -67,8 +68,26 @@ pub(crate) const SSH_CONFIG: Key = Key {
     default: "none: ssh's own files",
 };
 
+/// Whose signatures `pull` trusts.
+pub(crate) const ALLOWED_SIGNERS: Key = Key {
+    name: "allowed_signers",
+    variable: "DISKPROOF_ALLOWED_SIGNERS",
+    flag: "pull --allowed-signers",
+    help: "`pull` takes only runs that somebody in this file has signed (ssh-keygen(1), ALLOWED SIGNERS)",
+    default: "none: signatures aren't checked",
+};
+
+/// Where finished trials are copied to.
+pub(crate) const COPY_TO: Key = Key {
+    name: "copy_to",
+    variable: "DISKPROOF_COPY_TO",
+    flag: "--copy-to",
+    help: "where each finished trial of a run is copied to: s3://BUCKET/PREFIX, file:///FOLDER or none",
+    default: "none",
+};
+
 /// All settings, in the order of their documentation.
-pub(crate) const KEYS: [Key; 6] = [STORE, STATE, COLOR, PROGRESS, SUDO, SSH_CONFIG];
+pub(crate) const KEYS: [Key; 8] = [STORE, STATE, COLOR, PROGRESS, SUDO, SSH_CONFIG, ALLOWED_SIGNERS, COPY_TO];
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -123,6 +142,24 @@ impl FromText for Option<PathBuf> {
 
     fn to_text(&self) -> String {
         self.as_ref().map_or_else(|| "none".to_owned(), PathBuf::to_text)
+    }
+}
+
+/// Where runs are copied to. `None`: the word `none`, which overrides what an experiment says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CopyTo(pub(crate) Option<CopyAddress>);
+
+impl FromText for CopyTo {
+    fn from_text(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(None));
+        }
+        let parsed = CopyAddress::parse(text).map(|address| Self(Some(address)));
+        parsed.map_err(|error| format!("s3://BUCKET/PREFIX, file:///FOLDER or none ({error})"))
+    }
+
+    fn to_text(&self) -> String {
+        self.0.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
     }
 }
 

@@ -1,5 +1,5 @@
-use super::keys::{Color, Progress, Sudo};
-use super::{Origin, Settings, SettingsError, Surroundings};
+use super::keys::{Color, FromText as _, Progress, Sudo};
+use super::{Origin, Settings, SettingsError, Surroundings, Typed};
 use crate::args::Global;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ struct Machine {
     environment: Vec<(String, String)>,
     global: Global,
     json: bool,
+    copy_to: Option<String>,
     root: bool,
 }
 
@@ -19,7 +20,7 @@ impl Machine {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().to_string_lossy().into_owned();
         let environment = vec![("HOME".to_owned(), home)];
-        Self { dir, environment, global: Global::default(), json: false, root: false }
+        Self { dir, environment, global: Global::default(), json: false, copy_to: None, root: false }
     }
 
     fn system_file(&self) -> PathBuf {
@@ -49,7 +50,8 @@ impl Machine {
             system_file: &self.system_file(),
             here: self.dir.path(),
         };
-        Settings::resolve(&self.global, self.json, &surroundings)
+        let verb = Typed { json: self.json, copy_to: self.copy_to.clone() };
+        Settings::resolve(&self.global, &verb, &surroundings)
     }
 
     fn complaint(&self) -> String {
@@ -151,7 +153,7 @@ fn mistakes_are_named_with_their_place() {
         ("stor: /x\n", "DIR/etc.yaml:1: unknown setting `stor`; did you mean `store`?"),
         (
             "wallpaper: blue\n",
-            "DIR/etc.yaml:1: unknown setting `wallpaper`; known are store, state, color, progress, sudo, ssh_config",
+            "DIR/etc.yaml:1: unknown setting `wallpaper`; known are store, state, color, progress, sudo, ssh_config, allowed_signers, copy_to",
         ),
         (
             "\ncolor: green\n",
@@ -210,4 +212,18 @@ fn every_setting_is_documented() {
             assert!(document.contains(&format!("`{word}`")), "docs/settings.md lacks {word}");
         }
     }
+}
+
+#[test]
+fn a_place_for_copies_is_an_address_or_none() {
+    let mut machine = Machine::new();
+    assert_eq!(machine.resolve().unwrap().copy_to.value.0, None);
+    machine.set("DISKPROOF_COPY_TO", "file:///srv/copies");
+    let settings = machine.resolve().unwrap();
+    assert_eq!(settings.copy_to.value.to_text(), "file:///srv/copies");
+    machine.copy_to = Some("none".to_owned());
+    let settings = machine.resolve().unwrap();
+    assert_eq!((settings.copy_to.value.0, settings.copy_to.origin), (None, Origin::CommandLine("--copy-to")));
+    machine.copy_to = Some("/srv/copies".to_owned());
+    assert!(machine.complaint().contains("`/srv/copies` is not a value for `copy_to`"));
 }

@@ -5,6 +5,7 @@ use rustix::fs::{Advice, fadvise};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::ptr;
 
@@ -33,13 +34,17 @@ struct Stat {
     recently_evicted: u64,
 }
 
-/// The bytes of a file in the page cache. Dirty bytes are known with cachestat(2), but not with mincore(2).
+/// The bytes of a file or block device in the page cache. Dirty bytes are known with cachestat(2), but not with mincore(2).
 ///
 /// # Errors
 /// When the file can't be opened or examined.
 pub fn residency(path: &Path) -> io::Result<Residency> {
     let file = File::open(path)?;
-    let size_bytes = file.metadata()?.len();
+    let about = file.metadata()?;
+    let size_bytes = match about.file_type().is_block_device() {
+        true => rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))?,
+        false => about.len(),
+    };
     let page = rustix::param::page_size() as u64;
     let mut found = Residency { path: path.to_path_buf(), size_bytes, ..Residency::default() };
     if size_bytes == 0 {

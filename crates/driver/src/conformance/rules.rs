@@ -3,7 +3,8 @@
 use super::{KEY, Told, Trial};
 use crate::call::CallError;
 use crate::protocol::{
-    Answer, Capabilities, Created, DeviceName, MachineRequest, Problem, ResourceKind, Settings, Task, VERSION,
+    Answer, Backing, Capabilities, Created, DeviceName, MachineRequest, Problem, ResourceKind, Settings,
+    Task, VERSION,
 };
 use crate::settings::{Source, merge};
 use std::collections::BTreeSet;
@@ -236,6 +237,10 @@ fn answered(machines: &[Created], volumes: usize) -> Result<(), String> {
             let (DeviceName::Serial(name) | DeviceName::Link(name)) = &volume.device;
             if name.is_empty() || volume.size_bytes == 0 {
                 return Err(format!("volume {} has no device or no size", volume.id));
+            }
+            let is_placed = |backing: &Backing| !backing.host.is_empty() && backing.path.starts_with('/');
+            if !volume.backing.as_ref().is_none_or(is_placed) {
+                return Err(format!("the backing of volume {} has no host or no absolute path", volume.id));
             }
         }
         let ids = machine.volumes.iter().map(|volume| (ResourceKind::Volume, &volume.id));

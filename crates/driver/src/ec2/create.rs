@@ -230,6 +230,7 @@ impl Creation<'_, '_> {
                 size_bytes: size_bytes.unwrap_or_default(),
                 price,
                 rates,
+                backing: None,
             });
         }
         created

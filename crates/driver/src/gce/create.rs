@@ -7,6 +7,7 @@ use super::failure::{CallError, providers, users};
 use super::inventory::Instance;
 use super::machine::{Machine, Place};
 use super::operation::Operation;
+use super::taken::{self, Planned};
 use super::volume::{LOCAL_BYTES, Volume};
 use super::{name, ssh};
 use crate::protocol::{
@@ -49,6 +50,7 @@ pub(super) fn create(
         Common { project: &api.project, claim, ssh_public_key, termination: body::termination(claim)? };
     let groups = groups(machines, &common);
     tell.step(None, format!("creating {} machines by {} calls", machines.len(), groups.len()));
+    no_name_is_taken(api, claim, &groups)?;
     let made = ensure(api, claim, &groups).inspect_err(|_| {
         // The machines of other groups exist, and cost.
         if let Ok(there) = by_name(api, claim) {
@@ -69,6 +71,22 @@ pub(super) fn create(
             .collect();
         waits.into_iter().map(joined).collect()
     })
+}
+
+/// Refuses machines that would get a disk of somebody else.
+fn no_name_is_taken(api: &Api<'_>, claim: &Claim, groups: &[Group]) -> Result<(), Failure> {
+    let planned: Vec<_> = groups.iter().flat_map(Group::planned).collect();
+    let Some(disk) = taken::find(api, claim, &planned)? else { return Ok(()) };
+    // An earlier `create` that was interrupted may have attached it already.
+    are_ours(api, claim, &by_name(api, claim)?)?;
+    Err(taken::refusal(&disk))
+}
+
+impl Group {
+    fn planned(&self) -> impl Iterator<Item = Planned<'_>> {
+        let disks = self.properties["disks"].as_array().map_or(0, Vec::len);
+        self.names.iter().map(move |name| Planned { name, place: &self.place, disks })
+    }
 }
 
 fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T, Failure>>) -> Result<T, Failure> {
@@ -295,5 +313,6 @@ fn of(volume: &Volume, id: String, device: &str, size_bytes: u64) -> CreatedVolu
         size_bytes,
         price: None,
         rates: volume.rates(),
+        backing: None,
     }
 }

@@ -4,7 +4,7 @@ use super::api::Api;
 use super::failure::CallError;
 use super::name::CLAIM;
 use super::operation::{Operation, last};
-use crate::protocol::{Resource, ResourceKind};
+use crate::protocol::{Claim, Resource, ResourceKind};
 use record::printable::printable;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -112,6 +112,16 @@ impl Instance {
 }
 
 impl Disk {
+    /// Its zone.
+    pub(super) fn zone(&self) -> &str {
+        last(&self.zone)
+    }
+
+    /// Whether it has the label of this claim.
+    pub(super) fn is_of(&self, claim: &Claim) -> bool {
+        is_of(&self.labels, Some(&claim.id))
+    }
+
     /// Its path below the project.
     pub(super) fn path(&self) -> String {
         format!("zones/{}/disks/{}", last(&self.zone), self.name)
@@ -158,6 +168,11 @@ impl Api<'_> {
     pub(super) fn disks(&self, claim: Option<&str>) -> Result<Vec<Disk>, CallError> {
         let found = self.all("aggregated/disks", &filter(claim), |scope| scope.disks)?;
         Ok(found.into_iter().filter(|disk| is_of(&disk.labels, claim)).collect())
+    }
+
+    /// All disks, also of others, whose names begin like this; it has only letters, digits and hyphens.
+    pub(super) fn disks_named(&self, prefix: &str) -> Result<Vec<Disk>, CallError> {
+        self.all("aggregated/disks", &format!("name eq \"{prefix}.*\""), |scope| scope.disks)
     }
 
     /// The operations of the project that haven't ended.

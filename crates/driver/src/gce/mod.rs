@@ -19,6 +19,7 @@ mod pace;
 mod settings;
 mod ssh;
 mod table;
+mod taken;
 mod volume;
 
 pub use driver::Gce;

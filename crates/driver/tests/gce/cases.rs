@@ -139,6 +139,25 @@ fn a_disk_of_somebody_else_is_neither_used_nor_removed() {
 }
 
 #[test]
+fn a_disk_that_has_the_name_of_a_new_one_is_in_the_way_before_anything_is_made() {
+    let name = "raid-0-0123456789-a-1";
+    // GCE would attach it, and the creation would fail after that: GCE would remove the machine, and the disk with it.
+    let fault = json!({"kind": "operation", "at": 1});
+    let project = Project::new(&json!({"taken_before": [["europe-west1-b", name]], "fault": fault}));
+    let told = perform(create(CLAIM, &settings(&project), &["a"], &disks(2)));
+    let disk = format!("the disk zones/europe-west1-b/disks/{name} is not of this claim");
+    assert!(told.failure().contains(&disk), "{}", told.output);
+    let calls = project.assert_clean()["calls"].as_array().unwrap().clone();
+    assert!(calls.iter().all(|call| call.as_str().unwrap().starts_with("GET ")), "{calls:?}");
+
+    // In another zone, it is in nobody's way.
+    let project = Project::new(&json!({"taken_before": [["europe-west1-c", name]]}));
+    perform(create(CLAIM, &settings(&project), &["a"], &disks(2))).answer();
+    perform(destroy(CLAIM, &settings(&project))).answer();
+    project.assert_clean();
+}
+
+#[test]
 fn machines_that_exist_are_told_although_the_call_for_others_fails() {
     let project = Project::new(&json!({"fault": {"kind": "operation", "at": 1}}));
     let mut request = create(CLAIM, &settings(&project), &["a", "b"], &[]);

@@ -26,6 +26,9 @@ class Project:
         self.events, self.numbers = [], itertools.count(1)
         self.neighbours = {}
         self.fail_next = False  # the next operation ends in an error
+        for zone, name in settings.get("taken_before", []):
+            self.disks[(zone, name)] = self.new_disk(zone, name, {})
+            self.neighbours[("disk", zone, name)] = None
 
     # time
 
@@ -248,7 +251,7 @@ class Project:
             self.instances[(zone, named)] = self.new_instance(zone, named, of, [attached], "RUNNING")
             self.disks[(zone, f"{named}-free")] = self.new_disk(zone, f"{named}-free", of)
             if self.settings.get("taken") and not self.neighbours:
-                # somebody's disk has the name that our first volume would get
+                # at this moment, somebody makes a disk with the name that our first volume would get
                 self.disks[(zone, f"{name}-1")] = self.new_disk(zone, f"{name}-1", {})
                 self.neighbours[("disk", zone, f"{name}-1")] = None
             for key in [("instance", zone, named), ("disk", zone, named), ("disk", zone, f"{named}-free")]:

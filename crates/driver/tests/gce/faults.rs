@@ -48,11 +48,19 @@ fn one(seed: u64) -> (String, bool) {
     let id = format!("{:016x}{:016x}", dice.next(), dice.next());
     let at = 1 + dice.below(if kind == "operation" { 6 } else { 14 });
     let statuses = [403, 429, 500, 503];
-    let project = Project::new(&json!({
+    let mut of_project = json!({
         "seed": seed, "operation": 0.05 + 0.01 * dice.below(20) as f64, "page": if dice.below(2) == 0 { 2 } else { 500 },
         "loose": dice.below(3) == 0, "taken": dice.below(8) == 0, "host_keys": dice.below(4) != 0,
         "fault": {"kind": kind, "at": at, "status": statuses[usize::try_from(dice.below(4)).unwrap()]},
-    }));
+    });
+    // If somebody makes such a disk at the moment of the creation, and the creation fails, GCE itself deletes the disk: no driver can
+    // prevent that. So it is there before, where the operation fails, and in every other run.
+    if of_project["taken"] == json!(true) && (kind == "operation" || (seed / 10).is_multiple_of(2)) {
+        let name = format!("raid-0-{}-alpha-1", &id[..10]);
+        of_project["taken"] = json!(false);
+        of_project["taken_before"] = json!([["europe-west1-b", name], ["us-central1-a", name]]);
+    }
+    let project = Project::new(&of_project);
     let settings = settings(&project);
     let task = request(&id, &settings, &mut dice);
     // The driver is killed at a time of its own in `create` or in `destroy`.

@@ -35,7 +35,10 @@ def project_of(name):
 
 
 def matches(filter_text, resource):
-    """The part of AIP-160 that the description shows: comparisons, each in parentheses if there are several."""
+    """What the description shows: one regular expression; or the part of AIP-160: comparisons, in parentheses if there are several."""
+    expression = re.fullmatch(r'(\w+) eq "([^"]*)"', filter_text)
+    if expression:
+        return re.fullmatch(expression[2], resource.get(expression[1], "")) is not None
     parts = re.findall(r"\(([^()]*)\)", filter_text) or [filter_text]
     if "".join(f"({part})" for part in parts) != re.sub(r"\)\s*(AND\s*)?\(", ")(", filter_text) and parts != [filter_text]:
         raise invalid("the filter is not valid")

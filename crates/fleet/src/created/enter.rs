@@ -1,8 +1,11 @@
 //! Enters created machines: waits until ssh lets us in, finds their volumes as disks, and claims exactly these.
 
 use super::error::CreatedError;
+use super::hosted;
 use super::ssh_config::{alias, of_run, write};
 use crate::agent;
+use crate::connect::{self, Connected};
+use crate::error::FleetError;
 use crate::options::Options;
 use driver::journal::{Entry, Held, Journal};
 use driver::protocol::{Created, CreatedVolume, DeviceName};
@@ -11,6 +14,7 @@ use record::plan::Plan;
 use record::printable::printable;
 use record::target::{Target, TargetKind};
 use record::volume::{Volume, VolumeKind};
+use run::guest_disks::HostedDisk;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +33,22 @@ pub struct Entered {
     pub plan: Plan,
     /// The options with the machines' keys and addresses.
     pub options: Options,
+    /// Volumes of guests whose hosts show what backs them, by target.
+    hosted: BTreeMap<String, Vec<HostedDisk>>,
+}
+
+impl Entered {
+    /// Connects to all machines of the plan, as [`connect::connect`] does.
+    ///
+    /// # Errors
+    /// As of [`connect::connect`].
+    pub fn connect(&self) -> Result<Connected, FleetError> {
+        let mut connected = connect::connect(&self.plan, &self.options)?;
+        for node in &mut connected.nodes {
+            node.hosted.extend(self.hosted.get(&node.target).into_iter().flatten().cloned());
+        }
+        Ok(connected)
+    }
 }
 
 /// A disk as another diskproof lists it; more is not needed here.
@@ -80,6 +100,11 @@ pub fn enter(
     for ((target, _, _), found) in machines.iter().zip(found) {
         disks.insert((*target).clone(), found?);
     }
+    let followed: Vec<_> = machines
+        .iter()
+        .filter_map(|(target, _, made)| Some((target.as_str(), *made, disks.get(*target)?)))
+        .collect();
+    let hosted = hosted::disks(&followed, &options);
     let original = plan;
     let mut plan = original.clone();
     for target in &mut plan.targets {
@@ -101,7 +126,7 @@ pub fn enter(
             }
         }
     }
-    Ok(Entered { plan, options })
+    Ok(Entered { plan, options, hosted })
 }
 
 /// The first target that has a volume of this name.

@@ -178,6 +178,15 @@ fn sound(group: &Group, machines: &[Created]) -> Result<(), CreatedError> {
         if made.through.as_deref().is_some_and(|host| !word(host, ".:-_@/[]")) {
             return wrong(format!("machine {} is reached through a host of another form", made.name));
         }
+        for backing in made.volumes.iter().filter_map(|volume| volume.backing.as_ref()) {
+            let is_path = backing.path.starts_with('/') && !backing.path.contains(char::is_control);
+            if !word(&backing.host, ".:-_@/[]") || !is_path {
+                return wrong(format!(
+                    "a volume of machine {} is on a host or path of another form",
+                    made.name
+                ));
+            }
+        }
         if !word(&made.address, ".:-_") || !word(&made.user, ".-_") {
             return wrong(format!(
                 "machine {} has the address `{}` and the user `{}`",

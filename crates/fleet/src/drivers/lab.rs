@@ -1,9 +1,10 @@
 //! Driver `lab`: guests of diskproof's own lab on this machine, as `diskproof lab` makes them. A note of each guest with its claim is
 //! written before the guest is made, so whatever is interrupted is found again.
 
+use crate::at::LOCAL;
 use driver::protocol::{
-    Answer, Blame, Capabilities, Claim, Created, CreatedOffer, CreatedVolume, DeviceName, Failure, Left,
-    Listed, MachineRequest, MachineState, MachineStatus, Offer, Problem, Rates, Resource, ResourceKind,
+    Answer, Backing, Blame, Capabilities, Claim, Created, CreatedOffer, CreatedVolume, DeviceName, Failure,
+    Left, Listed, MachineRequest, MachineState, MachineStatus, Offer, Problem, Rates, Resource, ResourceKind,
     Setting, SettingKind, Settings, Task, VERSION, Valid, VolumeOffer, VolumeRequest,
 };
 use driver::serve::{Driver, Teller};
@@ -11,7 +12,7 @@ use driver::settings::{Source, merge};
 use host::{StateAccess, TrustedDir, open_trusted};
 use lab::{DiskSpec, Lab, LabError, Shape, State, StepEvent, Throttle};
 use record::printable::chain;
-use record::target::{Bus, LabDisk};
+use record::target::{Bus, DiskCache, LabDisk};
 use record::volume::Limits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -270,6 +271,23 @@ impl LabDriver {
         Lab::open(&self.state_dir, guest).map_err(|error| failed(&error))
     }
 
+    /// The note of a machine's guest, written if it is a new one. A guest of this name that is not of this claim is left alone.
+    fn noted(&self, lab: &Lab, claim: &Claim, machine: &MachineRequest) -> Result<Note, Failure> {
+        let guest = lab.name().to_owned();
+        match self.notes()?.into_iter().find(|note| note.guest == guest) {
+            Some(note) if note.claim.id == claim.id => return Ok(note),
+            Some(_) => return Err(foreign(&guest)),
+            None => {}
+        }
+        // A guest of ours has its note before it has anything else.
+        if lab.status().map_err(|error| failed(&error))?.state != State::Down {
+            return Err(foreign(&guest));
+        }
+        let note = Note { claim: claim.clone(), machine: machine.name.clone(), guest, made: now() };
+        self.write(&note)?;
+        Ok(note)
+    }
+
     fn create(
         &self,
         claim: &Claim,
@@ -280,11 +298,7 @@ impl LabDriver {
         let guest = guest_name(claim, &machine.name);
         // It may refuse the guest: a note of one that can't be opened could never be removed.
         let lab = self.lab(&guest)?;
-        let note =
-            Note { claim: claim.clone(), machine: machine.name.clone(), guest: guest.clone(), made: now() };
-        if !self.notes()?.iter().any(|known| known.claim.id == claim.id && known.guest == guest) {
-            self.write(&note)?;
-        }
+        let note = self.noted(&lab, claim, machine)?;
         tell.made(note.resource());
         let ear = |step: &StepEvent| tell.step(Some(&machine.name), step.to_string());
         let user = |text: String| Failure { blame: Blame::User, text, help: None };
@@ -319,7 +333,7 @@ impl LabDriver {
                 .map(str::to_owned)
                 .collect(),
             offer: CreatedOffer { price: None, ceiling: Rates::default() },
-            volumes: machine.volumes.iter().map(|volume| created(&guest, volume)).collect(),
+            volumes: machine.volumes.iter().map(|volume| created(&lab, volume)).collect(),
         })
     }
 
@@ -387,20 +401,36 @@ fn volume_id(guest: &str, volume: &VolumeRequest) -> String {
     format!("{guest}/{}", volume.name)
 }
 
-fn created(guest: &str, volume: &VolumeRequest) -> CreatedVolume {
+fn created(lab: &Lab, volume: &VolumeRequest) -> CreatedVolume {
+    let file = lab.disk_file(&volume.name);
     CreatedVolume {
         name: volume.name.clone(),
-        id: volume_id(guest, volume),
+        id: volume_id(lab.name(), volume),
         device: DeviceName::Serial(volume.name.clone()),
         size_bytes: volume.size_bytes.unwrap_or_default(),
         price: None,
         rates: rates(volume),
+        backing: file.to_str().map(|path| Backing {
+            host: LOCAL.to_owned(),
+            path: path.to_owned(),
+            direct_io: DiskCache::default().is_direct(),
+        }),
     }
 }
 
 fn failed(error: &LabError) -> Failure {
     let blame = if error.is_input() { Blame::User } else { Blame::Provider };
     Failure { blame, text: chain(error), help: None }
+}
+
+fn foreign(guest: &str) -> Failure {
+    Failure {
+        blame: Blame::User,
+        text: format!("the guest {guest} exists, and it is not of this claim"),
+        help: Some(format!(
+            "create under another claim; or `diskproof lab down --name {guest}`, if nobody needs it"
+        )),
+    }
 }
 
 fn broken(what: &str, error: &dyn std::error::Error) -> Failure {
@@ -472,6 +502,32 @@ mod tests {
         let mut output = Vec::new();
         let tell = Teller::new(&mut output);
         assert!(driver.create(&claim, &machine, "ssh-ed25519 AAAA", &tell).is_err());
+        assert_eq!(driver.notes().unwrap(), []);
+    }
+
+    #[test]
+    fn a_guest_that_is_not_of_the_claim_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let driver = LabDriver::new(dir.path().to_path_buf());
+        // The names of guests show eight digits of the claim's id.
+        let (ours, other) = (claim("0123456789abcdef"), claim("01234567ffffffff"));
+        let guest = guest_name(&ours, "m");
+        let mut output = Vec::new();
+        let tell = Teller::new(&mut output);
+        let refused = || {
+            let machine = machine(json!({}), json!({}), Some(1 << 20));
+            let failure = driver.create(&ours, &machine, "ssh-ed25519 AAAA", &tell).unwrap_err();
+            assert!(failure.text.contains(&format!("the guest {guest} exists")), "{failure:?}");
+        };
+        let note = super::Note { claim: other, machine: "m".to_owned(), guest: guest.clone(), made: 1 };
+        driver.write(&note).unwrap();
+        refused();
+        assert_eq!(driver.notes().unwrap(), [note]);
+        // A guest of `diskproof lab up`, which has no note.
+        let folder = driver.folder().join(format!("{guest}.json"));
+        std::fs::remove_file(folder).unwrap();
+        std::fs::create_dir_all(dir.path().join("lab/guests").join(&guest)).unwrap();
+        refused();
         assert_eq!(driver.notes().unwrap(), []);
     }
 

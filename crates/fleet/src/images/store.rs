@@ -3,6 +3,7 @@
 use super::error::ImageError;
 use super::manifest::{FILE, INITRD, Image, KERNEL};
 use crate::at::At;
+use std::path::PathBuf;
 
 /// Prints the descriptions of all images, a line each.
 const LIST: &str = r#"for f in "$0"/*/"$1"; do if [ -f "$f" ]; then tr '\n' ' ' <"$f"; echo; fi; done"#;
@@ -36,7 +37,7 @@ pub fn list(at: &At) -> Result<Vec<Image>, ImageError> {
 ///
 /// # Errors
 /// The machine has no such image, or several.
-pub(crate) fn find(at: &At, name: &str) -> Result<Image, ImageError> {
+pub fn find(at: &At, name: &str) -> Result<Image, ImageError> {
     choose(list(at)?, name, at.name())
 }
 
@@ -65,6 +66,13 @@ impl Image {
     /// The path of its disk on a machine.
     pub(crate) fn disk(&self, at: &At) -> String {
         format!("{}/disk.{}", place(at, &self.digest), self.disk_format.name())
+    }
+
+    /// The paths of its files on a machine: its disk, then its kernel and initrd if it has them.
+    #[must_use]
+    pub fn files(&self, at: &At) -> Vec<PathBuf> {
+        let boot = self.kernel(at).into_iter().flat_map(|(kernel, initrd)| [kernel, initrd]);
+        std::iter::once(self.disk(at)).chain(boot).map(PathBuf::from).collect()
     }
 
     /// The paths of its kernel and initrd on a machine.

@@ -189,10 +189,12 @@ impl Making<'_> {
             .first()
             .and_then(|disk| disk.image.as_ref()?.kernel(at))
             .map(|(kernel, initrd)| Boot { kernel, initrd, cmdline: CMDLINE.to_owned() });
+        let image =
+            self.disks.first().and_then(|disk| disk.image.as_ref()).map(|image| image.digest.as_str());
         let metadata = note.element().map_err(|error| self.wrong(&error))?;
         let description = |cpu| {
             let host = Host { arch: at.arch().to_owned(), cpu };
-            domain(wanted, &macs, &all, boot.as_ref(), &host, &metadata)
+            domain(wanted, &macs, &all, boot.as_ref(), &host, &metadata, image)
         };
         let starting = Starting { at, domain: &wanted.name, emulated: wanted.emulated, before: &[] };
         let cpu = starting.start(&description, tell)?;

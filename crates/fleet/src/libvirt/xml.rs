@@ -67,7 +67,10 @@ pub(crate) struct Host {
     pub(crate) cpu: Cpu,
 }
 
-/// Returns the description. `metadata` are elements of namespaces of our own.
+/// The family in the SMBIOS of a guest whose SKU is the digest of its image; the agent process reads both.
+const IMAGE_FAMILY: &str = "diskproof-image";
+
+/// Returns the description. `metadata` are elements of namespaces of our own, `image` is the digest of the image under the first disk.
 pub(crate) fn domain(
     wanted: &NewGuest,
     macs: &[Mac],
@@ -75,6 +78,7 @@ pub(crate) fn domain(
     boot: Option<&Boot>,
     host: &Host,
     metadata: &str,
+    image: Option<&str>,
 ) -> String {
     let mut xml = format!("<domain type='{}'>\n", if host.cpu == Cpu::Emulated { "qemu" } else { "kvm" });
     let _ = writeln!(xml, "  <name>{}</name>", escaped(&wanted.name));
@@ -88,6 +92,14 @@ pub(crate) fn domain(
     if threads > 0 {
         let _ = writeln!(xml, "  <iothreads>{threads}</iothreads>");
     }
+    if let Some(digest) = image {
+        let _ = writeln!(
+            xml,
+            "  <sysinfo type='smbios'>\n    <system><entry name='sku'>{}</entry><entry name='family'>{IMAGE_FAMILY}</entry></system>\n  \
+             </sysinfo>",
+            escaped(digest)
+        );
+    }
     let _ = writeln!(xml, "  <os>\n    <type arch='{}' machine='q35'>hvm</type>", escaped(&host.arch));
     match boot {
         Some(boot) => {
@@ -100,6 +112,9 @@ pub(crate) fn domain(
             );
         }
         None => xml.push_str("    <boot dev='hd'/>\n"),
+    }
+    if image.is_some() {
+        xml.push_str("    <smbios mode='sysinfo'/>\n");
     }
     xml.push_str("  </os>\n  <features><acpi/><apic/></features>\n");
     xml.push_str(match host.cpu {
@@ -246,7 +261,8 @@ mod tests {
         };
         let disks = [disk("/a'b", "virtio", false), disk("/c", "scsi", false), disk("/d", "virtio", true)];
         let host = Host { arch: "x86_64".to_owned(), cpu: Cpu::Emulated };
-        let xml = domain(&wanted, &[Mac([0x52, 0x54, 0, 1, 2, 3])], &disks, None, &host, "<m/>");
+        let xml =
+            domain(&wanted, &[Mac([0x52, 0x54, 0, 1, 2, 3])], &disks, None, &host, "<m/>", Some("ab12"));
         let parsed = roxmltree::Document::parse(&xml).unwrap();
         let texts = |name: &str, key: &str| -> Vec<String> {
             let found = parsed.descendants().filter(|node| node.has_tag_name(name));
@@ -254,6 +270,10 @@ mod tests {
         };
         assert_eq!(texts("domain", "type"), ["qemu"]);
         assert_eq!(texts("source", "file"), ["/a'b", "/d"]);
+        assert_eq!(
+            (texts("entry", "name"), texts("smbios", "mode")),
+            (vec!["sku".to_owned(), "family".to_owned()], vec!["sysinfo".to_owned()])
+        );
         assert_eq!(
             (texts("source", "pool"), texts("source", "volume")),
             (vec!["vg0".to_owned()], vec!["/c".to_owned()])
@@ -272,6 +292,7 @@ mod tests {
         assert_eq!(parsed.descendants().filter(|node| node.has_tag_name("readonly")).count(), 1);
         assert_eq!(texts("driver", "iothread"), ["1", "2"]);
         assert_eq!(texts("driver", "cache"), ["none"; 3]);
+        assert_eq!(inner("entry"), ["ab12", "diskproof-image"]);
         assert_eq!((inner("iothreads"), inner("serial")), (vec!["2"], vec!["dp1"; 2]));
         assert_eq!((inner("total_iops_sec"), inner("total_bytes_sec")), (vec!["80"; 2], vec!["1048576"; 2]));
     }

@@ -6,15 +6,15 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Standard input by a name: so curl asks for its length, and needn't send it in chunks.
-const INPUT: &str = "/proc/self/fd/0";
+pub(crate) const INPUT: &str = "/proc/self/fd/0";
 
 /// The body as curl is told it.
 pub(crate) enum Given {
     Nothing,
     /// Small: curl reads it to memory.
     Data,
-    /// Of any size: curl streams it.
-    Upload,
+    /// Of any size: curl streams the file of this path.
+    Upload(String),
 }
 
 /// Returns the configuration of a request. `resume_from`: how many bytes of the reply are there already.
@@ -41,7 +41,7 @@ pub(crate) fn config(
     }
     match given {
         Given::Data => option("data-binary", &format!("@{INPUT}")),
-        Given::Upload => option("upload-file", INPUT),
+        Given::Upload(path) => option("upload-file", path),
         // makes curl send Content-Length: 0, which some servers insist on
         Given::Nothing if matches!(request.method.as_str(), "POST" | "PUT" | "PATCH") => {
             option("data-binary", "")

@@ -1,6 +1,6 @@
 //! Runs curl for one request.
 
-use super::config::{Given, config};
+use super::config::{Given, INPUT, config};
 use super::error::HttpError;
 use super::head::{Head, HeadReader};
 use super::request::{Body, Reply, Request, Sink};
@@ -77,19 +77,11 @@ fn odd(request: &Request, why: String) -> HttpError {
 }
 
 fn once(request: &Request, cancel: &AtomicBool) -> Result<Reply, HttpError> {
-    let body = body_file(request).map_err(|source| HttpError::Body {
-        method: request.method.clone(),
-        url: request.url.to_string(),
-        source,
-    })?;
+    let body = body_file(request).map_err(body_error(request))?;
     let given = match (&body, &request.body) {
         (Some(_), Body::File { .. }) => {
-            if request.url.target().ends_with('/') {
-                // curl would add the name of the file
-                let url = request.url.to_string();
-                return Err(HttpError::Url { url, why: "a file can't be sent to a path that ends with /" });
-            }
-            Given::Upload
+            can_be_sent_to(request)?;
+            Given::Upload(INPUT.to_owned())
         }
         (Some(_), _) => Given::Data,
         (None, _) => Given::Nothing,
@@ -98,8 +90,23 @@ fn once(request: &Request, cancel: &AtomicBool) -> Result<Reply, HttpError> {
     let config = config(request, &given, there)?;
     let mut curl = Curl::start(&config, body)?;
     let mut taker = Taker::new(request, there);
-    let ended = curl.converse(request, cancel, &mut taker)?;
+    let ended = curl.converse(request, cancel, &mut |bytes| taker.take(bytes))?;
     conclude(request, taker, ended)
+}
+
+/// Why the body of a request can't be sent.
+pub(crate) fn body_error(request: &Request) -> impl FnOnce(io::Error) -> HttpError {
+    let (method, url) = (request.method.clone(), request.url.to_string());
+    move |source| HttpError::Body { method, url, source }
+}
+
+/// Refuses a URL to which curl would add the name of the file.
+pub(crate) fn can_be_sent_to(request: &Request) -> Result<(), HttpError> {
+    if request.url.target().ends_with('/') {
+        let url = request.url.to_string();
+        return Err(HttpError::Url { url, why: "a file can't be sent to a path that ends with /" });
+    }
+    Ok(())
 }
 
 /// The body as an open file, which becomes curl's standard input: it needs no name, and no copy on a disk.
@@ -128,14 +135,14 @@ fn body_file(request: &Request) -> io::Result<Option<File>> {
     }
 }
 
-fn nameless(mut from: impl io::Read) -> io::Result<File> {
+pub(crate) fn nameless(mut from: impl io::Read) -> io::Result<File> {
     let mut file = File::from(memfd_create("diskproof-http", MemfdFlags::CLOEXEC)?);
     io::copy(&mut from, &mut file)?;
     Ok(file)
 }
 
 /// Where another process opens a file that has no name.
-fn path_of(file: &File) -> String {
+pub(crate) fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
@@ -145,7 +152,7 @@ fn resume_from(request: &Request) -> Option<u64> {
 }
 
 /// A running curl, killed when it is dropped before its end, or when this process dies.
-struct Curl {
+pub(crate) struct Curl {
     child: Child,
     /// Its configuration, which it opens by this process's descriptor.
     _config: File,
@@ -165,7 +172,7 @@ impl Drop for Curl {
 impl Curl {
     /// If this process is dead before curl begins, curl finds no configuration, so it has no URL and sends nothing. Later, the kernel
     /// kills curl with this process.
-    fn start(config: &str, body: Option<File>) -> Result<Self, HttpError> {
+    pub(crate) fn start(config: &str, body: Option<File>) -> Result<Self, HttpError> {
         let path = resolve(Tool::Setpriv)?;
         let call = Invocation::new(Tool::Setpriv).args(["--pdeathsig", "KILL"]).arg(resolve(Tool::Curl)?);
         let failed = |source| HttpError::Curl(crate::CommandFailure::Spawn { argv: call.argv(), source });
@@ -181,12 +188,12 @@ impl Curl {
         Ok(Self { child, _config: config, said, done: false })
     }
 
-    /// Gives the taker everything that curl prints, and returns curl's status and message.
-    fn converse(
+    /// Gives the taker everything that curl prints, piece by piece, and returns curl's status and message.
+    pub(crate) fn converse(
         &mut self,
         request: &Request,
         cancel: &AtomicBool,
-        taker: &mut Taker<'_>,
+        taker: &mut dyn FnMut(&[u8]) -> Result<(), HttpError>,
     ) -> Result<(i32, String), HttpError> {
         let failed = |source| {
             HttpError::Curl(crate::CommandFailure::Spawn { argv: vec![Tool::Curl.name().to_owned()], source })
@@ -197,10 +204,8 @@ impl Curl {
         let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
         loop {
             if cancel.load(Ordering::Relaxed) {
-                return Err(HttpError::Cancelled {
-                    method: request.method.clone(),
-                    url: request.url.to_string(),
-                });
+                let (method, url) = (request.method.clone(), request.url.to_string());
+                return Err(HttpError::Cancelled { method, url });
             }
             match poll(&mut [PollFd::new(&stdout, PollFlags::IN)], Some(&tick)) {
                 Ok(0) | Err(Errno::INTR) => continue,
@@ -209,7 +214,7 @@ impl Curl {
             }
             match stdout.read(&mut buffer) {
                 Ok(0) => break,
-                Ok(read) => taker.take(&buffer[..read])?,
+                Ok(read) => taker(&buffer[..read])?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(failed(error)),
             }

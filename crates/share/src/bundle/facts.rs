@@ -6,8 +6,8 @@ use record::volume::{VolumeFacts, VolumeKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The names of all facts.
-pub(crate) const FACTS: [&str; 7] =
-    ["experiment", "device", "stacks", "workloads", "kernel", "cpu", "virtualization"];
+pub(crate) const FACTS: [&str; 8] =
+    ["experiment", "device", "stacks", "workloads", "kernel", "cpu", "virtualization", "image"];
 /// Longest fact in bytes: registries limit a manifest to 4 MiB, and a person reads a line.
 const LONGEST: usize = 1000;
 
@@ -34,6 +34,7 @@ pub fn facts(plan: &Plan, volumes: &[VolumeFacts], environment: &Environment) ->
         ("kernel", environment.kernel.clone()),
         ("cpu", environment.cpu_model.clone()),
         ("virtualization", environment.virtualization.clone()),
+        ("image", set(&mut environment.images().into_iter())),
     ];
     facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), short(&fact?)))).collect()
 }

@@ -76,19 +76,19 @@ impl Manifest {
         }
     }
 
-    /// Reads a manifest of a run; anything else is refused with the reason.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
+    /// Reads the manifest of an artifact of this type; anything else is refused with the reason.
+    pub(crate) fn read(bytes: &[u8], wanted: &str) -> Result<Self, String> {
         let kind: Option<Kind> = serde_json::from_slice(bytes).ok();
         if let Some(kind) = kind.and_then(|kind| kind.media_type).filter(|kind| kind != MANIFEST) {
             return Err(format!("it is a `{}`, not a `{MANIFEST}`", record::printable::printable(&kind)));
         }
         let manifest: Self =
             serde_json::from_slice(bytes).map_err(|error| format!("its manifest can't be read ({error})"))?;
-        if manifest.config.media_type == RUN {
+        if manifest.config.media_type == wanted {
             Ok(manifest)
         } else {
             let found = manifest.artifact_type.unwrap_or(manifest.config.media_type);
-            Err(format!("it is a `{}`, not a `{RUN}`", record::printable::printable(&found)))
+            Err(format!("it is a `{}`, not a `{wanted}`", record::printable::printable(&found)))
         }
     }
 

@@ -1,9 +1,9 @@
 //! Permission from a registry: none needed, a password (RFC 7617), or a token that another server gives (the registry's
 //! `WWW-Authenticate: Bearer`, as docker's token specification describes it).
 
-use super::base64;
 use super::credentials::{Credentials, Secret};
 use super::options::Options;
+use crate::base64;
 use crate::error::ShareError;
 use host::http::{Body, HttpUrl, Reply, Request, percent_encoded, send_until};
 use serde::Deserialize;

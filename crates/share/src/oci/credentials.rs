@@ -1,6 +1,6 @@
 //! Credentials as docker and podman store them. diskproof stores and prints none.
 
-use super::base64;
+use crate::base64;
 use crate::error::ShareError;
 use host::{CommandFailure, Invocation, LocalRunner, Runner as _};
 use serde::Deserialize;

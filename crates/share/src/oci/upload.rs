@@ -5,9 +5,8 @@ use super::Registry;
 use crate::digest::Digest;
 use crate::error::ShareError;
 use crate::patience::{is_busy, may_pass};
-use crate::remote::Remote as _;
+use crate::remote::{Blob, Remote as _};
 use host::http::{Body, HttpUrl, Reply, Request};
-use std::path::Path;
 
 /// Largest piece in bytes. A piece stays small enough that a connection which breaks now and then carries it.
 const PIECE_BYTES: u64 = 4 << 20;
@@ -24,22 +23,25 @@ struct Session {
 
 struct Upload<'a> {
     registry: &'a Registry,
-    digest: &'a Digest,
-    path: &'a Path,
-    bytes: u64,
+    blob: &'a Blob<'a>,
 }
 
-/// Sends a blob.
+/// Sends a blob. `broken`: where an earlier request tried to send it and got no good reply.
 pub(crate) fn upload(
     registry: &Registry,
-    digest: &Digest,
-    path: &Path,
-    bytes: u64,
+    blob: &Blob<'_>,
+    broken: Option<HttpUrl>,
 ) -> Result<(), ShareError> {
-    let upload = Upload { registry, digest, path, bytes };
-    let mut session = None;
-    let mut piece = bytes;
-    let (mut failures, mut most) = (0, 0);
+    let upload = Upload { registry, blob };
+    let (mut session, mut piece) = (None, blob.bytes);
+    if let Some(url) = broken {
+        if registry.has_blob(blob.digest, blob.bytes)? {
+            return Ok(());
+        }
+        session = upload.look(&Session { url, has: 0 })?;
+        piece = piece.min(PIECE_BYTES);
+    }
+    let (mut failures, mut most) = (0, session.as_ref().map_or(0, |session| session.has));
     loop {
         let error = match upload.step(&mut session, piece) {
             Ok(true) => return Ok(()),
@@ -59,7 +61,7 @@ pub(crate) fn upload(
             return Err(error);
         }
         // The last request may have arrived whole, and only its reply was lost.
-        if registry.has_blob(digest, bytes)? {
+        if registry.has_blob(blob.digest, blob.bytes)? {
             return Ok(());
         }
         piece = (piece / 2).clamp(LEAST_BYTES, PIECE_BYTES);
@@ -82,16 +84,16 @@ impl Upload<'_> {
             *session = Some(Session { url: self.next(&reply, 202)?, has: 0 });
             return Ok(false);
         };
-        if current.has == 0 && piece >= self.bytes {
-            let body = Body::File { path: self.path.to_path_buf(), offset: 0, bytes: self.bytes };
+        if current.has == 0 && piece >= self.blob.bytes {
+            let body = Body::File { path: self.blob.path.to_path_buf(), offset: 0, bytes: self.blob.bytes };
             return self.finish(&current.url, body).map(|()| true);
         }
-        if current.has == self.bytes {
+        if current.has == self.blob.bytes {
             return self.finish(&current.url, Body::None).map(|()| true);
         }
-        let bytes = piece.min(self.bytes - current.has);
+        let bytes = piece.min(self.blob.bytes - current.has);
         let range = format!("{}-{}", current.has, current.has + bytes - 1);
-        let body = Body::File { path: self.path.to_path_buf(), offset: current.has, bytes };
+        let body = Body::File { path: self.blob.path.to_path_buf(), offset: current.has, bytes };
         let request = Request::new("PATCH", current.url.clone())
             .header("Content-Type", "application/octet-stream")
             .header("Content-Range", range)
@@ -108,10 +110,10 @@ impl Upload<'_> {
     }
 
     fn finish(&self, url: &HttpUrl, body: Body) -> Result<(), ShareError> {
-        let url = url.clone().with_query("digest", &self.digest.to_string());
-        let request = Request::new("PUT", url).header("Content-Type", "application/octet-stream").body(body);
-        let reply = self.registry.ask(request)?;
-        if reply.status == 201 || (reply.status == 204 && self.registry.has_blob(self.digest, self.bytes)?) {
+        let reply = self.registry.ask(last_request(url.clone(), self.blob.digest, body))?;
+        if reply.status == 201
+            || (reply.status == 204 && self.registry.has_blob(self.blob.digest, self.blob.bytes)?)
+        {
             return Ok(());
         }
         Err(self.registry.unexpected("take a blob", &reply))
@@ -122,7 +124,7 @@ impl Upload<'_> {
         let request = Request::new("GET", session.url.clone());
         let reply = self.registry.insist("say how much it has", &request)?;
         match (reply.status, reply.location(), held(&reply)) {
-            (204, url, Some(has)) if has <= self.bytes => {
+            (204, url, Some(has)) if has <= self.blob.bytes => {
                 Ok(Some(Session { url: url.unwrap_or_else(|| session.url.clone()), has }))
             }
             (status, ..) if is_busy(status) => Err(self.registry.unexpected("say how much it has", &reply)),
@@ -136,6 +138,12 @@ impl Upload<'_> {
             _ => Err(self.registry.unexpected("take a piece of a blob", reply)),
         }
     }
+}
+
+/// The request that ends an upload, with the rest of the blob.
+pub(crate) fn last_request(url: HttpUrl, digest: &Digest, body: Body) -> Request {
+    let url = url.with_query("digest", &digest.to_string());
+    Request::new("PUT", url).header("Content-Type", "application/octet-stream").body(body)
 }
 
 /// How many bytes the registry has, by its header `Range: 0-LAST`. Nothing and one byte look the same (`0-0`); for a piece, nothing is

@@ -20,16 +20,18 @@ impl Drop for Server {
 }
 
 /// A port that nobody listened on a moment ago.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 pub(crate) fn start(mut command: Command, address: String) -> Server {
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let server = Server { child, address };
+    let mut server = Server { child, address };
     let began = Instant::now();
     while TcpStream::connect(&server.address).is_err() {
-        assert!(began.elapsed() < Duration::from_secs(30), "{command:?} doesn't listen");
+        let ended = server.child.try_wait().unwrap();
+        assert!(ended.is_none(), "{command:?} ended: {ended:?}");
+        assert!(began.elapsed() < Duration::from_secs(120), "{command:?} doesn't listen");
         std::thread::sleep(Duration::from_millis(20));
     }
     server
@@ -37,13 +39,18 @@ pub(crate) fn start(mut command: Command, address: String) -> Server {
 
 /// Debian's docker-registry on its file system driver; with a file of htpasswd, it wants a password.
 pub(crate) fn docker(folder: &Path, passwords: Option<&Path>) -> Server {
-    let address = format!("127.0.0.1:{}", free_port());
     let auth = passwords.map_or(String::new(), |path| {
         format!("auth: {{ htpasswd: {{ realm: test, path: {} }} }}\n", path.to_string_lossy())
     });
+    let storage = format!("filesystem: {{ rootdirectory: {}/data }}", folder.to_string_lossy());
+    registry_on(folder, &storage, &auth)
+}
+
+/// Debian's docker-registry on a storage driver.
+pub(crate) fn registry_on(folder: &Path, storage: &str, auth: &str) -> Server {
+    let address = format!("127.0.0.1:{}", free_port());
     let config = format!(
-        "version: 0.1\nlog: {{ level: error }}\nstorage: {{ filesystem: {{ rootdirectory: {}/data }}, delete: {{ enabled: true }} }}\nhttp: {{ addr: \"{address}\" }}\n{auth}",
-        folder.to_string_lossy()
+        "version: 0.1\nlog: {{ level: error }}\nstorage: {{ {storage}, delete: {{ enabled: true }} }}\nhttp: {{ addr: \"{address}\" }}\n{auth}"
     );
     let file = folder.join("registry.yml");
     fs::write(&file, config).unwrap();

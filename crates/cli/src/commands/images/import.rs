@@ -46,7 +46,7 @@ pub(super) fn build(args: &ImagesBuild, from: &From, settings: &Settings) -> Res
 }
 
 /// Takes an image to machines, at the same time.
-fn take(
+pub(super) fn take(
     machines: Vec<Machine>,
     source: &ImageSource,
     name: Option<&str>,

@@ -3,16 +3,16 @@
 use super::make::{Making, resource};
 use super::note::{Guest, Note, guests};
 use super::place::Place;
-use super::settings::{Wanted, read};
+use super::settings::{Wanted, is_direct, read};
 use super::validate::{FANOUT, offer, rates};
-use super::{failure, names, place, reach, refused};
+use super::{failure, names, place, pools, reach, refused};
 use crate::at::{At, AtOptions, on_each};
 use crate::images;
 use crate::libvirt::{
     GuestError, GuestSsh, Network, Try, address, check_network, crashed, is_public_key, random,
 };
 use driver::protocol::{
-    Answer, Claim, Created, CreatedOffer, CreatedVolume, DeviceName, Failure, MachineRequest, Rates,
+    Answer, Backing, Claim, Created, CreatedOffer, CreatedVolume, DeviceName, Failure, MachineRequest, Rates,
     ResourceKind,
 };
 use driver::serve::Teller;
@@ -89,7 +89,7 @@ fn one(at: &At, claim: &Claim, wanted: &Wanted, key: &str, tell: &Teller<'_>) ->
     };
     tell.step(Some(&wanted.name), "started; waiting for ssh");
     let address = reached(at, claim, wanted, &note)?;
-    Ok(created(at, claim, wanted, note, address))
+    created(at, claim, wanted, note, address)
 }
 
 /// Starts a guest that exists, if it is off. Its disks were whole before libvirt knew it.
@@ -147,19 +147,34 @@ fn reached(at: &At, claim: &Claim, wanted: &Wanted, note: &Note) -> Result<Strin
     }
 }
 
-fn created(at: &At, claim: &Claim, wanted: &Wanted, note: Note, address: String) -> Created {
+fn created(
+    at: &At,
+    claim: &Claim,
+    wanted: &Wanted,
+    note: Note,
+    address: String,
+) -> Result<Created, GuestError> {
     let offered = offer(wanted);
-    let volumes = wanted.volumes.iter().zip(&note.volumes).map(|(volume, noted)| CreatedVolume {
-        name: volume.name.clone(),
-        id: noted.id(&note.folder),
-        device: DeviceName::Serial(names::serial(claim, &wanted.name, &volume.name)),
-        size_bytes: volume.size_bytes,
-        price: None,
-        rates: rates(&volume.tuning),
+    let volumes = wanted.volumes.iter().zip(&note.volumes).map(|(volume, noted)| {
+        let path = match &noted.pool {
+            None => noted.id(&note.folder),
+            Some(pool) => pools::path(at, pool, &noted.file)?,
+        };
+        let direct_io = is_direct(volume.tuning.cache);
+        Ok(CreatedVolume {
+            name: volume.name.clone(),
+            id: noted.id(&note.folder),
+            device: DeviceName::Serial(names::serial(claim, &wanted.name, &volume.name)),
+            size_bytes: volume.size_bytes,
+            price: None,
+            rates: rates(&volume.tuning),
+            backing: Some(Backing { host: wanted.host.clone(), path, direct_io }),
+        })
     });
+    let volumes = volumes.collect::<Result<_, GuestError>>()?;
     // Only its host is in a network of libvirt; a bridge is in the host's own network.
     let is_inside = matches!(wanted.network, Network::Libvirt(_)) && !at.is_here();
-    Created {
+    Ok(Created {
         name: wanted.name.clone(),
         id: note.uuid.clone(),
         address,
@@ -167,7 +182,7 @@ fn created(at: &At, claim: &Claim, wanted: &Wanted, note: Note, address: String)
         through: is_inside.then(|| wanted.host.clone()),
         user: "root".to_owned(),
         offer: CreatedOffer { price: offered.price, ceiling: Rates::default() },
-        volumes: volumes.collect(),
+        volumes,
         host_keys: vec![note.host_key],
-    }
+    })
 }

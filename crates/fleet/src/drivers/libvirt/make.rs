@@ -155,7 +155,7 @@ impl Making<'_, '_> {
             },
             pool: noted.pool.clone(),
             format: volume.format,
-            bus: "virtio",
+            bus: volume.bus,
             read_only: false,
             tuning: Tuning {
                 serial: Some(names::serial(self.claim, &self.wanted.name, &volume.name)),
@@ -175,7 +175,7 @@ impl Making<'_, '_> {
         let kernel = kernel.map(|(kernel, initrd)| Boot { kernel, initrd, cmdline: CMDLINE.to_owned() });
         let text = |cpu| {
             let host = Host { arch: at.arch().to_owned(), cpu };
-            description(guest, macs, &disks, kernel.as_ref(), &host, &note.element())
+            description(guest, macs, &disks, kernel.as_ref(), &host, &note.element(), Some(&note.image))
         };
         let before = self.place.guard();
         let starting = Starting { at, domain: &note.uuid, emulated: guest.emulated, before: &before };

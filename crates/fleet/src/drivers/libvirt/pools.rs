@@ -31,6 +31,11 @@ pub(super) fn make(place: &Place<'_>, pool: &str, name: &str, size_bytes: u64) -
     Ok(())
 }
 
+/// The path of a volume on the host: of a file or of a block device.
+pub(super) fn path(at: &At, pool: &str, name: &str) -> Result<String, AtError> {
+    Ok(at.virsh("find the volume", &["vol-path", "--pool", pool, name])?.trim().to_owned())
+}
+
 /// Removes a volume.
 pub(super) fn remove(at: &At, pool: &str, name: &str) -> Result<(), AtError> {
     at.virsh("remove the volume", &["vol-delete", "--pool", pool, name])?;

@@ -80,14 +80,28 @@ pub(super) const MACHINE: [Row; 11] = [
     row("ssh_config", SettingKind::Text, "The file that ssh reads instead of ~/.ssh/config"),
 ];
 
+/// The buses that volumes may be on; the first one where nothing is said.
+const BUSES: [&str; 2] = ["virtio-blk", "virtio-scsi"];
+
+/// Whether a cache mode of QEMU bypasses the host's page cache.
+pub(super) fn is_direct(cache: &str) -> bool {
+    matches!(cache, "none" | "directsync")
+}
+
 /// Settings of a volume.
-pub(super) const VOLUME: [Row; 8] = [
+pub(super) const VOLUME: [Row; 9] = [
     row(
         "pool",
         SettingKind::Text,
         "A storage pool of the host's libvirt that has the volume, e.g. a volume group; without it, a file in `folder`",
     ),
     with_default("format", SettingKind::Text, || Value::from("raw"), "Format of the file: raw or qcow2"),
+    with_default(
+        "bus",
+        SettingKind::Text,
+        || Value::from(BUSES[0]),
+        "How the guest sees the volume: virtio-blk or virtio-scsi",
+    ),
     with_default(
         "cache",
         SettingKind::Text,
@@ -140,6 +154,8 @@ pub(super) struct Wanted {
 pub(super) struct WantedVolume {
     pub(super) name: String,
     pub(super) size_bytes: u64,
+    /// The bus in libvirt's words.
+    pub(super) bus: &'static str,
     pub(super) format: &'static str,
     pub(super) preallocation: &'static str,
     pub(super) pool: Option<String>,
@@ -262,11 +278,17 @@ fn read_volume(machine: &str, volume: &VolumeRequest, problems: &mut Vec<Problem
     let io =
         reader.settings.contains_key("aio").then(|| reader.choice("aio", &["threads", "native", "io_uring"]));
     let io = io.flatten();
-    let is_direct = matches!(cache, Some("none" | "directsync") | None);
+    let bus = reader.choice("bus", &BUSES);
+    let iothread = reader.switch("iothread").unwrap_or(false);
     reader.is(
-        io != Some("native") || is_direct,
+        io != Some("native") || cache.is_none_or(is_direct),
         "aio",
         "native needs `cache: none` or `directsync`: QEMU refuses it with the page cache",
+    );
+    reader.is(
+        !iothread || bus != Some("virtio-scsi"),
+        "iothread",
+        "needs `bus: virtio-blk`: disks on another bus share their controller's thread",
     );
     let preallocation = reader.choice("preallocation", &["off", "falloc", "full"]);
     let pool = reader.text("pool");
@@ -281,7 +303,7 @@ fn read_volume(machine: &str, volume: &VolumeRequest, problems: &mut Vec<Problem
         serial: None,
         cache: cache.unwrap_or("none"),
         io,
-        iothread: reader.switch("iothread").unwrap_or(false),
+        iothread,
         iops: reader.number("iops", 1, 1 << 32),
         bytes_per_second: reader.number("bps", 1, 1 << 50),
     };
@@ -291,6 +313,7 @@ fn read_volume(machine: &str, volume: &VolumeRequest, problems: &mut Vec<Problem
     Some(WantedVolume {
         name: volume.name.clone(),
         size_bytes: size?,
+        bus: if bus? == "virtio-scsi" { "scsi" } else { "virtio" },
         format: format?,
         preallocation: preallocation?,
         pool,

@@ -26,7 +26,7 @@ fn what_is_not_said_has_a_default() {
     let big = &read[0];
     assert_eq!((big.memory_mib, big.vcpus, big.emulate, big.wait.as_secs()), (1024, 1, false, 300));
     let gp = &big.volumes[0];
-    assert_eq!((gp.size_bytes, gp.format, gp.preallocation), (1 << 30, "raw", "off"));
+    assert_eq!((gp.size_bytes, gp.bus, gp.format, gp.preallocation), (1 << 30, "virtio", "raw", "off"));
     assert_eq!((gp.tuning.cache, gp.tuning.io, gp.tuning.iops), ("none", None, None));
 }
 
@@ -40,6 +40,9 @@ fn limits_and_the_way_of_the_io_are_taken_as_they_are_said() {
         ("qcow2", "directsync", Some("native"), true)
     );
     assert_eq!((gp.tuning.iops, gp.tuning.bytes_per_second), (Some(80), Some(1 << 20)));
+    let scsi = json!({ "bus": "virtio-scsi", "aio": "native" });
+    let read = super::read(&[machine("big", plain("local"), &[("gp", Some(1 << 30), scsi)])]).unwrap();
+    assert_eq!(read[0].volumes[0].bus, "scsi", "in libvirt's words");
 }
 
 #[test]
@@ -66,6 +69,8 @@ fn each_wrong_setting_is_named_by_its_key() {
         (Some(1 << 30), json!({ "iops": 0 }), Some("iops")),
         (Some(1 << 30), json!({ "format": "vmdk" }), Some("format")),
         (Some(1 << 30), json!({ "cache": "writeback", "aio": "native" }), Some("aio")),
+        (Some(1 << 30), json!({ "bus": "nvme" }), Some("bus")),
+        (Some(1 << 30), json!({ "bus": "virtio-scsi", "iothread": true }), Some("iothread")),
         (Some(1 << 30), json!({ "type": "gp3" }), Some("type")),
         (Some(1 << 30), json!({ "pool": "--all" }), Some("pool")),
         (Some(1 << 30), json!({ "pool": "vg0", "format": "raw" }), Some("format")),

@@ -1,4 +1,4 @@
-//! Base64 (RFC 4648, section 4), for credentials.
+//! Base64 (RFC 4648, section 4).
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

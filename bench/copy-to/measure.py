@@ -1,0 +1,111 @@
+"""Runs one cell with and without copy_to in pairs, and compares the figures of its trials."""
+
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+EXPERIMENT = """experiment: copy-to
+volumes: {{ here: {{ directory: "{dir}" }} }}
+stacks: {{ directory: {{ on: here }} }}
+workloads: {{ reads: {{ rw: randread, bs: 4k, iodepth: 4, size: 64m, direct: 1 }} }}
+measure: {{ trial: {seconds}s, ramp: 1s, rounds: {trials} }}
+"""
+METRICS = ["iops", "read_lat_p50", "read_lat_p99"]
+# Two-sided 95 % quantiles of Student's t for 2 to 30 degrees of freedom.
+T = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080]
+T += [2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042]
+
+
+def moto():
+    server = subprocess.Popen(
+        [sys.executable, "-B", "-c", "from moto.server import ThreadedMotoServer as S; s = S(port=0); s.start(); print(s.get_host_and_port()[1], flush=True); import sys; sys.stdin.read()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    return server, int(server.stdout.readline())
+
+
+def run(binary, where, trials, seconds, copies, port):
+    place = tempfile.mkdtemp(prefix="diskproof-bench-", dir=where)
+    data = os.path.join(place, "data")
+    os.mkdir(data)
+    with open(os.path.join(place, "e.yaml"), "w") as file:
+        file.write(EXPERIMENT.format(dir=data, seconds=seconds, trials=trials))
+    environment = dict(
+        os.environ,
+        HOME=place,
+        DISKPROOF_STATE=f"{place}/state",
+        DISKPROOF_STORE=f"{place}/store.db",
+        AWS_ENDPOINT_URL_S3=f"http://127.0.0.1:{port}",
+        AWS_ACCESS_KEY_ID="test",
+        AWS_SECRET_ACCESS_KEY="test",
+        AWS_REGION="us-east-1",
+    )
+    address = "s3://results/bench" if copies else "none"
+    begun = time.monotonic()
+    done = subprocess.run(
+        [binary, "run", "e.yaml", "--copy-to", address, "--quiet", "--sudo", "never", "--seed", "1"],
+        cwd=place, env=environment, capture_output=True, text=True,
+    )
+    took = time.monotonic() - begun
+    if done.returncode != 0 or ("copied to" in done.stderr) != copies or "not copied" in done.stderr:
+        raise SystemExit(done.stderr)
+    document = json.loads(subprocess.run([binary, "export", "latest", "--json"], env=environment, capture_output=True, check=True).stdout)
+    shutil.rmtree(place)
+    metrics = document["cells"][0]["metrics"]
+    return dict(seconds=took, **{name: metrics[name]["estimate"] for name in METRICS})
+
+
+def interval(logs):
+    mean, n = statistics.fmean(logs), len(logs)
+    half = T[n - 3] * statistics.stdev(logs) / math.sqrt(n)
+    return [100 * (math.exp(value) - 1) for value in (mean, mean - half, mean + half)]
+
+
+def main():
+    binary, pairs, trials, seconds, where, results = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], sys.argv[6]
+    if not 3 <= pairs <= 31:
+        raise SystemExit("3 to 31 pairs")
+    server, port = moto()
+    try:
+        urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}/results", method="PUT"))
+        ratios, longer = {name: [] for name in METRICS}, []
+        for number in range(pairs):
+            order = [True, False] if number % 2 else [False, True]
+            by = {copies: run(binary, where, trials, seconds, copies, port) for copies in order}
+            for name in METRICS:
+                ratios[name].append(math.log(by[True][name] / by[False][name]))
+            longer.append((by[True]["seconds"] - by[False]["seconds"]) / trials)
+    finally:
+        server.stdin.close()
+        server.wait()
+    lines = [
+        "# Copies of trials: do they move figures?",
+        "",
+        f"`bench/copy-to/run.sh`: {pairs} pairs of runs of {trials} trials of {seconds} s, with and without `copy_to`, in turn; to moto's S3",
+        "on the same machine. Differences are with copies against without: geometric mean and 95 % interval (t) over pairs.",
+        "Version: " + os.popen(f"{binary} --version").read().strip() + ".",
+        "",
+        "| figure | difference | 95 % interval |",
+        "| --- | --- | --- |",
+    ]
+    for name in METRICS:
+        mean, low, high = interval(ratios[name])
+        lines.append(f"| `{name}` | {mean:+.2f} % | {low:+.2f} % to {high:+.2f} % |")
+    lines += ["", f"A run takes {statistics.fmean(longer):+.2f} s longer for each trial."]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    with open(results, "w") as file:
+        file.write(text)
+
+
+main()

@@ -1,0 +1,10 @@
+//! Settings that only some commands take on their command line.
+
+/// Settings that only some commands take on their command line.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Typed {
+    /// `--json`: events as JSON.
+    pub(crate) json: bool,
+    /// `--copy-to`.
+    pub(crate) copy_to: Option<String>,
+}
