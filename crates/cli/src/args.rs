@@ -447,8 +447,11 @@ pub(crate) struct Resume {
     /// Raise the budget of bytes written by the whole run, e.g. 100g
     #[arg(long, value_name = "SIZE", value_parser = spec::bytes)]
     pub(crate) written: Option<u64>,
-    /// Raise the budget of money for the whole run
+    /// Raise the budget of money for the whole run, in the currency of its prices
     #[arg(long, value_name = "N")]
+    pub(crate) money: Option<f64>,
+    /// Old name of --money
+    #[arg(long, value_name = "N", hide = true, conflicts_with = "money")]
     pub(crate) cost: Option<f64>,
     /// Run every provisioning step again, also where nothing changed since the last time
     #[arg(long)]

@@ -18,6 +18,7 @@ mod copy;
 mod copy_to;
 mod cost;
 mod created;
+mod created_target;
 mod derive;
 mod diagnostic;
 mod distribution;

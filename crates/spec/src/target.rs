@@ -1,18 +1,16 @@
 //! Targets: the machines that trials run on, and the disks of lab guests.
 
-use crate::created;
+use crate::created_target;
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
 use crate::limits::{MAX_CHANGES, MAX_TARGETS, MAX_VOLUMES};
 use crate::number::Number;
 use crate::problems::Problems;
-use crate::scope::Scope;
+use crate::scope::{Level, Scope};
 use crate::source::Span;
 use crate::tariff::PriceList;
 use crate::tree::{Key, Node, Value, find};
-use crate::vocabulary::{
-    AIOS, BURST, BUSES, CEILING, CREATED, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE, TARGET,
-};
+use crate::vocabulary::{AIOS, BURST, BUSES, CEILING, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE, TARGET};
 use crate::volume;
 use crate::{price, value};
 use record::id::LOCAL;
@@ -30,6 +28,8 @@ pub(crate) struct Machines {
     pub(crate) targets: Vec<Target>,
     /// Those that have a price, by the target's name.
     pub(crate) prices: BTreeMap<String, Number>,
+    /// The levels of those that `with` varies, by the target's name.
+    pub(crate) levels: BTreeMap<String, Vec<(String, Level)>>,
 }
 
 /// Reads `targets`; without targets, trials run on this machine. `list`: the offers that prices name.
@@ -54,6 +54,14 @@ pub(crate) fn read(
     let mut labs = BTreeSet::new();
     let mut machines = Machines::default();
     for (key, node) in entries {
+        if let Value::Map(own) = &node.value
+            && own.iter().any(|(key, _)| key.text == "driver")
+        {
+            for one in created_target::read((key, node), own, list, scope, problems).into_iter().flatten() {
+                machines.push_created(key, one, problems);
+            }
+            continue;
+        }
         let Some(target) = target(key, node, scope, problems) else { continue };
         if let TargetKind::Guest { lab, .. } = &target.kind
             && !labs.insert(lab.clone())
@@ -65,13 +73,45 @@ pub(crate) fn read(
         if let Some(price) = price_of(&target.name, node, list, scope, problems) {
             machines.prices.insert(target.name.clone(), price);
         }
-        machines.targets.push(target);
+        machines.push(key, target, problems);
     }
     machines
 }
 
+impl Machines {
+    fn push_created(&mut self, key: &Key, one: created_target::Machine, problems: &mut Problems<'_>) {
+        let name = one.target.name.clone();
+        if self.push(key, one.target, problems).is_none() {
+            return;
+        }
+        if let Some(price) = one.price {
+            self.prices.insert(name.clone(), price);
+        }
+        if !one.levels.is_empty() {
+            self.levels.insert(name, one.levels);
+        }
+    }
+
+    /// Adds a target. If its name is taken or there are too many, it reports that.
+    fn push(&mut self, key: &Key, target: Target, problems: &mut Problems<'_>) -> Option<()> {
+        let name = &target.name;
+        if self.targets.iter().any(|known| known.name == *name) {
+            problems
+                .add(key.span, format!("two targets are named `{name}`, levels filled in"))
+                .help("names must tell them apart: put every factor into the name, or rename one");
+            return None;
+        }
+        if self.targets.len() >= MAX_TARGETS {
+            problems.add(key.span, format!("more than {MAX_TARGETS} targets by the levels of `with`"));
+            return None;
+        }
+        self.targets.push(target);
+        Some(())
+    }
+}
+
 /// Reads the price of a machine.
-fn price_of(
+pub(crate) fn price_of(
     name: &str,
     node: &Node,
     list: Option<&PriceList>,
@@ -84,7 +124,7 @@ fn price_of(
 }
 
 /// Reads what a machine passes on.
-fn ceiling(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Ceiling> {
+pub(crate) fn ceiling(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Ceiling> {
     let fields = Fields::open(node, &CEILING, problems)?;
     let ceiling = Ceiling {
         iops: fields.get("iops").and_then(|node| value::integer(node, 1..=100_000_000, scope, problems)),
@@ -112,11 +152,6 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
             ceiling: None,
             shares: Vec::new(),
         });
-    }
-    if let Value::Map(entries) = &node.value
-        && entries.iter().any(|(key, _)| key.text == "driver")
-    {
-        return created(key, node, entries, scope, problems);
     }
     let fields = match &node.value {
         Value::Map(_) => Some(Fields::open(node, &TARGET, problems)?),
@@ -181,37 +216,8 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     Some(Target { name, kind, address, ceiling, shares })
 }
 
-/// Reads a machine that a driver creates.
-fn created(
-    key: &Key,
-    node: &Node,
-    entries: &[(Key, Node)],
-    scope: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Target> {
-    if key.text == LOCAL {
-        problems.add(key.span, "`local` is the name of this machine").expected("another name");
-        return None;
-    }
-    let fields = Fields::open_with_others(entries, node.span, &CREATED, problems);
-    let kind = created::machine(&fields, scope, problems)?;
-    let address = match fields.get("address") {
-        Some(node) => Some(plain_address(node, scope, problems)?),
-        None => None,
-    };
-    let ceiling = match fields.get("limits") {
-        Some(node) => Some(ceiling(node, scope, problems)?),
-        None => None,
-    };
-    let shares = match fields.get("shares") {
-        Some(node) => shares(node, scope, problems)?,
-        None => Vec::new(),
-    };
-    Some(Target { name: key.text.clone(), kind, address, ceiling, shares })
-}
-
 /// Reads the names of what a machine shares with others.
-fn shares(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
+pub(crate) fn shares(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
     const EXPECTED: &str = "names of what it shares with other machines, e.g. `[switch1]`";
     let items = list(node);
     if let Some(item) = items.get(MAX_TARGETS) {
