@@ -9,7 +9,7 @@ use crate::scope::{Level, Scope};
 use crate::tariff::PriceList;
 use crate::tree::{Key, Node};
 use crate::vocabulary::CREATED;
-use crate::{created, target};
+use crate::{created, target_keys};
 use record::id::LOCAL;
 use record::target::{Target, TargetKind};
 
@@ -46,7 +46,7 @@ pub(crate) fn read(
         let scope = Scope { parent: Some(parameters), names: combination(&factors, index) };
         let name = factor::fill_name(key, &factors, &scope, "target", problems)?;
         let target = one(name, &fields, &scope, problems)?;
-        let price = target::price_of(&target.name, node, list, &scope, problems);
+        let price = target_keys::price_of(&target.name, node, list, &scope, problems);
         machines.push(Machine { target, levels: scope.names, price });
     }
     Some(machines)
@@ -55,15 +55,15 @@ pub(crate) fn read(
 fn one(name: String, fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Target> {
     let kind = created::machine(fields, scope, problems)?;
     let address = match fields.get("address") {
-        Some(node) => Some(target::plain_address(node, scope, problems)?),
+        Some(node) => Some(target_keys::plain_address(node, scope, problems)?),
         None => None,
     };
     let ceiling = match fields.get("limits") {
-        Some(node) => Some(target::ceiling(node, scope, problems)?),
+        Some(node) => Some(target_keys::ceiling(node, scope, problems)?),
         None => None,
     };
     let shares = match fields.get("shares") {
-        Some(node) => target::shares(node, scope, problems)?,
+        Some(node) => target_keys::shares(node, scope, problems)?,
         None => Vec::new(),
     };
     Some(Target { name, kind, address, ceiling, shares })

@@ -71,6 +71,7 @@ mod selector;
 mod source;
 mod stack;
 mod target;
+mod target_keys;
 mod tariff;
 mod template;
 mod together;
