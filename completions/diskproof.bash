@@ -8468,7 +8468,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__resume)
-            opts="-q -h --from --take-over --copy-to --rounds --time --written --cost --provision --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --from --take-over --copy-to --rounds --time --written --money --cost --provision --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8491,6 +8491,10 @@ _diskproof() {
                     return 0
                     ;;
                 --written)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --money)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

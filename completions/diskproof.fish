@@ -168,7 +168,8 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l copy-to -
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l rounds -d 'Raise the budget of rounds; only for a run with `measure: until`, which stops when the result is sure enough' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l time -d 'Raise the budget of time for the whole run, e.g. 2h' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l written -d 'Raise the budget of bytes written by the whole run, e.g. 100g' -r
-complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l cost -d 'Raise the budget of money for the whole run' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l money -d 'Raise the budget of money for the whole run, in the currency of its prices' -r
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l cost -d 'Old name of --money' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l config -d 'Read settings from this file only (DISKPROOF_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l store -d 'The database of results (DISKPROOF_STORE)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l state -d 'The folder of journals, claims, locks and backing files (DISKPROOF_STATE)' -r -f -a "(__fish_complete_directories)"

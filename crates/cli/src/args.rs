@@ -5,6 +5,7 @@ mod driver;
 mod experiment;
 mod gate;
 mod guests;
+mod hidden;
 mod import;
 mod job;
 mod kept;
@@ -26,6 +27,7 @@ pub(crate) use guests::{
     GuestsStop, GuestsValidate, GuestsVerb, GuestsViewer, Images, ImagesAvail, ImagesBuild, ImagesImport,
     ImagesList, ImagesPush, ImagesRemove, ImagesVerb, OneGuest,
 };
+pub(crate) use hidden::{EngineNative, Generate};
 pub(crate) use import::Import;
 pub(crate) use job::{Cut, Job, JobCollect, JobMake, JobRun, JobSubmit, JobVerb, JobWork};
 pub(crate) use kept::{List, Undo};
@@ -447,8 +449,11 @@ pub(crate) struct Resume {
     /// Raise the budget of bytes written by the whole run, e.g. 100g
     #[arg(long, value_name = "SIZE", value_parser = spec::bytes)]
     pub(crate) written: Option<u64>,
-    /// Raise the budget of money for the whole run
+    /// Raise the budget of money for the whole run, in the currency of its prices
     #[arg(long, value_name = "N")]
+    pub(crate) money: Option<f64>,
+    /// Old name of --money
+    #[arg(long, value_name = "N", hide = true, conflicts_with = "money")]
     pub(crate) cost: Option<f64>,
     /// Run every provisioning step again, also where nothing changed since the last time
     #[arg(long)]
@@ -559,18 +564,6 @@ pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: Shell,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Generate {
-    /// The folder; created if it doesn't exist
-    pub(crate) folder: PathBuf,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct EngineNative {
-    /// The task's file
-    pub(crate) task: PathBuf,
 }
 
 impl Verb {

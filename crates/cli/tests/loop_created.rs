@@ -44,11 +44,11 @@ impl Site {
             host_key.trim()
         );
         let key = format!(
-            "open('{at}/user.pub', 'a').write(request['ssh_public_key'] + '\\n')\n    answer, task = {{\"machines\": [create"
+            "open('{at}/user.pub', 'a').write(_['ssh_public_key'] + '\\n')\n        return {{\"created\": {{\"machines\": [create"
         );
         let own = [
             ("\"address\": \"192.0.2.1\"", reached.as_str()),
-            ("answer, task = {\"machines\": [create", key.as_str()),
+            ("return {\"created\": {\"machines\": [create", key.as_str()),
         ];
         let mut text = EXAMPLE.to_owned();
         for (from, to) in own.iter().chain(changes) {
@@ -94,7 +94,7 @@ impl Site {
     fn exists(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.dir.join("root")) else { return Vec::new() };
         let names = entries.flatten().map(|entry| {
-            let note = fs::read_to_string(entry.path().join("note.json")).unwrap_or_default();
+            let note = fs::read_to_string(entry.path()).unwrap_or_default();
             let note: Value = serde_json::from_str(&note).unwrap_or_default();
             format!("{} of {}", note["name"], note["claim"]["run"])
         });
@@ -134,7 +134,7 @@ fn loop_a_run_creates_its_machines_and_destroys_them() {
     // A budget below one started hour of two machines is refused before anything is created.
     site.experiment("currency: EUR\n");
     let text = fs::read_to_string(site.dir.join("e.yaml")).unwrap();
-    fs::write(site.dir.join("e.yaml"), text.replace("rounds: 1 }", "rounds: 1, budget: { cost: 5 } }"))
+    fs::write(site.dir.join("e.yaml"), text.replace("rounds: 1 }", "rounds: 1, budget: { money: 5 } }"))
         .unwrap();
     let (code, _, err) = site.run(&["run", "e.yaml", "--quiet"]);
     assert!(code == 2 && err.contains("7.20 EUR") && err.contains("5.00 EUR"), "{code} {err}");
@@ -211,10 +211,9 @@ fn loop_a_controller_killed_at_any_moment_loses_no_machine() {
     let Some(site) = Site::new("killed", &[slow]) else { return };
     site.experiment("");
     // A neighbour's machine with a lookalike name.
-    let neighbour = site.dir.join("root/neighbour");
-    fs::create_dir_all(&neighbour).unwrap();
+    fs::create_dir_all(site.dir.join("root")).unwrap();
     let note = r#"{"kind":"machine","name":"big","id":"neighbour","claim":{"id":"00000000000000000000000000000000","run":"theirs","deadline":1}}"#;
-    fs::write(neighbour.join("note.json"), note).unwrap();
+    fs::write(site.dir.join("root/neighbour.json"), note).unwrap();
     let mut found = 0;
     for kill in 0..10_u64 {
         let mut child = site

@@ -6,9 +6,10 @@ use host::{StateAccess, TrustError, TrustedDir, open_trusted};
 use record::printable::Shown as _;
 use record::version::FormatVersion;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -52,9 +53,9 @@ pub struct Entry {
     /// How far they are, for the verbs: `converge` and `verify` note what they did.
     #[serde(default)]
     pub stage: Stage,
-    /// Whether a `destroy` with the right credentials has begun and its driver has not answered: what can't be found any more may be gone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub ending: bool,
+    /// The account that they are in, as the driver told it; `None`: it tells none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
 }
 
 /// How far created machines are.
@@ -162,10 +163,25 @@ impl Journal {
         let io = |source| JournalError::Io { path: self.folder.clone(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(io)?;
         let dir = TrustedDir::open(&self.folder)?;
-        let lock = dir.lock(&lock_name(&entry.claim.id))?;
+        let lock = self.lock(&dir, &lock_name(&entry.claim.id))?;
         let held = Held { folder: self.folder.clone(), dir, lock, entry, is_begun_here: true };
         held.write()?;
         Ok(held)
+    }
+
+    /// Locks a file. [`Self::tidy`] may remove it between its opening and its lock; then it is made again.
+    fn lock(&self, dir: &TrustedDir, name: &str) -> Result<File, JournalError> {
+        let path = self.folder.join(name);
+        let io = |source| JournalError::Io { path: path.clone(), source };
+        loop {
+            let lock = dir.lock(name)?;
+            let own = lock.metadata().map_err(io)?;
+            match std::fs::symlink_metadata(&path) {
+                Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => return Ok(lock),
+                Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(io(source)),
+                _ => {}
+            }
+        }
     }
 
     /// All claims that can be read, the oldest first, and for each file that can't be read why: a damaged one must not hide the others.
@@ -194,6 +210,38 @@ impl Journal {
         }
         all.sort_by(|a, b| (a.begun, &a.claim.id).cmp(&(b.begun, &b.claim.id)));
         (all, unreadable)
+    }
+
+    /// Removes files of claims that have no entry: what a kill left. Files that another process works on stay.
+    ///
+    /// # Errors
+    /// The folder can't be read, or a file can't be removed.
+    pub fn tidy(&self) -> Result<(), JournalError> {
+        let io = |source| JournalError::Io { path: self.folder.clone(), source };
+        let files = match std::fs::read_dir(&self.folder) {
+            Ok(files) => files,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(io(source)),
+        };
+        let mut ids = BTreeSet::new();
+        for file in files {
+            let name = file.map_err(io)?.file_name();
+            if let Some((id, _)) = name.to_str().and_then(|name| name.split_once('.')) {
+                ids.insert(id.to_owned());
+            }
+        }
+        for id in ids {
+            if self.folder.join(file_name(&id)).exists() {
+                continue;
+            }
+            let lock = open_trusted(&self.folder.join(lock_name(&id)), StateAccess::ChangeOrMake);
+            let Ok(lock) = lock else { continue };
+            // Whoever begins this claim holds its lock.
+            if lock.try_lock().is_ok() && !self.folder.join(file_name(&id)).exists() {
+                remove_files(&self.folder, &id)?;
+            }
+        }
+        Ok(())
     }
 
     fn read(&self, id: &str) -> Result<Option<Entry>, JournalError> {
@@ -311,6 +359,20 @@ impl Held {
         self.write()
     }
 
+    /// Notes the account that the claim is in, unless it is known.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub fn note_account(&mut self, account: Option<&str>) -> Result<(), JournalError> {
+        match account {
+            Some(account) if self.entry.account.is_none() => {
+                self.entry.account = Some(account.to_owned());
+                self.write()
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Changes the entry.
     ///
     /// # Errors
@@ -345,23 +407,7 @@ impl Held {
 
     /// Removes the claim with its keys. The entry goes first: without it, the other files mean nothing.
     fn end(self) -> Result<(), JournalError> {
-        let id = &self.entry.claim.id;
-        for name in [
-            file_name(id),
-            format!("{id}.key"),
-            format!("{id}.key.pub"),
-            format!("{id}.ssh"),
-            format!("{id}.hosts"),
-            format!("{id}.run"),
-            lock_name(id),
-        ] {
-            let path = self.folder.join(name);
-            match std::fs::remove_file(&path) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(source) => return Err(JournalError::Io { path, source }),
-            }
-        }
+        remove_files(&self.folder, &self.entry.claim.id)?;
         let synced = File::open(&self.folder).and_then(|dir| dir.sync_all());
         synced.map_err(|source| JournalError::Io { path: self.folder.clone(), source })
     }
@@ -404,7 +450,7 @@ impl Entry {
             kept: false,
             process: std::process::id(),
             stage: Stage::Begun,
-            ending: false,
+            account: None,
         }
     }
 }
@@ -422,6 +468,28 @@ pub fn common(machines: &[MachineRequest]) -> Settings {
         .filter(|(key, value)| agreed(key, value))
         .map(|(k, v)| (k.clone(), v.clone()))
         .collect()
+}
+
+/// Removes the files of a claim. The entry goes first: without it, the others mean nothing. The lock goes last.
+fn remove_files(folder: &Path, id: &str) -> Result<(), JournalError> {
+    for name in [
+        file_name(id),
+        format!("{id}.json.new"),
+        format!("{id}.key"),
+        format!("{id}.key.pub"),
+        format!("{id}.ssh"),
+        format!("{id}.hosts"),
+        format!("{id}.run"),
+        lock_name(id),
+    ] {
+        let path = folder.join(name);
+        match std::fs::remove_file(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(JournalError::Io { path, source }),
+        }
+    }
+    Ok(())
 }
 
 fn file_name(id: &str) -> String {
@@ -490,6 +558,28 @@ mod tests {
         assert_eq!(journal.entries().0[0].begun, 5);
         std::fs::write(&path, old.replace(r#""major":1"#, r#""major":9"#)).unwrap();
         assert!(matches!(journal.entries().1.as_slice(), [JournalError::Version { .. }]));
+    }
+
+    #[test]
+    fn what_a_kill_left_without_a_claim_goes_and_claims_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        journal.tidy().unwrap();
+        drop(journal.begin(entry("aa")).unwrap());
+        let at = |name: &str| dir.path().join("created").join(name);
+        for name in ["bb.lock", "cc.key", "cc.key.pub", "cc.ssh", "dd.lock", "dd.json.new"] {
+            std::fs::write(at(name), "").unwrap();
+        }
+        // Another process begins this one.
+        let begins = std::fs::File::open(at("dd.lock")).unwrap();
+        begins.lock().unwrap();
+        journal.tidy().unwrap();
+        let mut left: Vec<String> = std::fs::read_dir(at(""))
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, ["aa.json", "aa.lock", "dd.json.new", "dd.lock"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod conformance;
 pub mod ec2;
 pub mod gce;
 pub mod journal;
+pub mod metadata;
 mod name;
 mod program;
 pub mod protocol;

@@ -116,6 +116,12 @@ pub enum Event {
         /// What, in one line.
         text: String,
     },
+    /// The account in which the driver works. `create` tells it before it makes anything, and `destroy` before it removes anything, so that
+    /// other credentials, which find nothing of a claim, aren't taken for its end.
+    Account {
+        /// The provider's name or number of it. It is kept, so it is no secret.
+        id: String,
+    },
     /// A resource now exists or is gone. The driver says so at once.
     Resource {
         /// Which.
@@ -236,6 +242,10 @@ pub struct Setting {
     /// Whether the provider's metadata service tells a machine this about itself.
     #[serde(default)]
     pub from_metadata: bool,
+    /// What diskproof asks the metadata service of the machine that it runs on, where the value is `metadata`: `ec2:PATH` or `gce:PATH`;
+    /// `None`: `metadata` is a value as any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<String>,
     /// Old names that still work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub renamed: Vec<Renamed>,

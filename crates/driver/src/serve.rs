@@ -34,6 +34,11 @@ impl<'a> Teller<'a> {
         self.tell(&Event::Warning { text: text.into() });
     }
 
+    /// Tells the account in which the driver works.
+    pub fn account(&self, id: impl Into<String>) {
+        self.tell(&Event::Account { id: id.into() });
+    }
+
     /// Tells that a resource exists now.
     pub fn made(&self, resource: Resource) {
         self.tell(&Event::Resource { resource, exists: true });

@@ -1,5 +1,6 @@
 //! Settings of machines and volumes: merged from their sources, and checked against what a driver takes.
 
+use crate::metadata::WORD;
 use crate::protocol::{Setting, SettingKind, Settings};
 use record::printable::printable;
 use serde_json::Value;
@@ -27,6 +28,17 @@ pub struct Merged {
     pub warnings: Vec<String>,
     /// What is wrong.
     pub wrong: Vec<Wrong>,
+    /// Required settings that nobody says; each is among `wrong` as well.
+    pub missing: Vec<Missing>,
+}
+
+/// A required setting without a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Its key.
+    pub key: String,
+    /// What it is, printable.
+    pub about: String,
 }
 
 /// One source of settings.
@@ -78,6 +90,7 @@ pub fn merge(
                 names => format!("write it in the target, or set {}", names.join(" or ")),
             };
             let text = format!("`{key}` is missing: {}", printable(&setting.about));
+            merged.missing.push(Missing { key: key.clone(), about: printable(&setting.about).into_owned() });
             merged.wrong.push(Wrong { key: key.clone(), origin: None, text, help: Some(places) });
         }
     }
@@ -85,6 +98,27 @@ pub fn merge(
 }
 
 impl Merged {
+    /// Asks the metadata service for each setting whose value is `metadata`. `ask` gets what the setting names.
+    pub fn resolve(
+        &mut self,
+        known: &BTreeMap<String, Setting>,
+        ask: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) {
+        for (key, value) in &mut self.settings {
+            let fact = known.get(key).and_then(|setting| setting.metadata.as_deref());
+            let Some(fact) = fact.filter(|_| value.as_str() == Some(WORD)) else { continue };
+            match ask(fact) {
+                Ok(told) => *value = Value::from(told),
+                Err(text) => self.wrong.push(Wrong {
+                    key: key.clone(),
+                    origin: None,
+                    text: format!("`{key}: {WORD}`: {text}"),
+                    help: None,
+                }),
+            }
+        }
+    }
+
     fn add(&mut self, known: &BTreeMap<String, Setting>, source: &Source<'_>) {
         for (key, value) in source.settings {
             let renamed = known.iter().find_map(|(now, setting)| {
@@ -241,6 +275,7 @@ mod tests {
             default: None,
             environment: Vec::new(),
             from_metadata: false,
+            metadata: None,
             renamed: Vec::new(),
         }
     }
@@ -298,6 +333,26 @@ mod tests {
             merge(&[("project".to_owned(), project(from_metadata))].into(), &[], &|_| None, &[]).wrong.len()
         };
         assert_eq!((wrong(true), wrong(false)), (0, 1));
+    }
+
+    #[test]
+    fn the_metadata_service_is_asked_only_where_a_value_says_so() {
+        let mut known = known();
+        known.get_mut("region").unwrap().metadata = Some("ec2:placement/region".to_owned());
+        let mut asked = Vec::new();
+        let mut resolved = |region: &str| {
+            let mut merged = merged(json!({}), &[], json!({ "region": region, "zones": ["metadata"] }));
+            merged.resolve(&known, &mut |fact| {
+                asked.push(fact.to_owned());
+                if asked.len() == 1 { Ok("eu-west-1".to_owned()) } else { Err("nobody answers".to_owned()) }
+            });
+            merged
+        };
+        assert_eq!(resolved("x").settings["region"], "x");
+        assert_eq!(resolved("metadata").settings["region"], "eu-west-1");
+        let wrong = resolved("metadata").wrong;
+        assert_eq!(wrong[0].text, "`region: metadata`: nobody answers");
+        assert_eq!(asked, ["ec2:placement/region"; 2]);
     }
 
     #[test]

@@ -15,6 +15,6 @@ pub use enter::{Entered, enter, way};
 pub use error::CreatedError;
 pub use make::{Making, create};
 pub use offer::{Bill, bill, put_prices};
-pub use request::{Asked, Files, Group, Wrong, ask, is_created};
+pub use request::{Asked, Files, Group, Needed, Wrong, ask, is_created, needed};
 pub use status::{Leftover, Live, are_there, leftovers, live};
 pub use undo::{Undone, Which, destroy, undo};

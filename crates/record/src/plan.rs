@@ -52,6 +52,9 @@ pub struct Plan {
     /// place of which.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shuffled: Vec<Vec<Volume>>,
+    /// The machine that has each group of [`Self::shuffled`], in their order. `None`, or no entry: the group is every machine's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shuffled_on: Vec<Option<String>>,
     /// Cells that the user skipped while the run went on, and the round, from 0, in which this happened. They get no more trials.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<CellId, u32>,
@@ -80,6 +83,7 @@ impl Plan {
             targets: Vec::new(),
             provision: Vec::new(),
             shuffled: Vec::new(),
+            shuffled_on: Vec::new(),
             skipped: BTreeMap::new(),
             copy_to: None,
         }
@@ -88,8 +92,15 @@ impl Plan {
     /// Returns all volumes that a cell may stand on: its own, and those of the groups that they are drawn from. Some come twice.
     pub fn volumes_of<'p>(&'p self, cell: &'p Cell) -> impl Iterator<Item = &'p Volume> {
         let is_own = |volume: &Volume| cell.stack.volumes.iter().any(|own| own.name == volume.name);
-        let groups = self.shuffled.iter().filter(move |group| group.iter().any(is_own));
+        let groups = self.shuffled_for(&cell.target).filter(move |group| group.iter().any(is_own));
         cell.stack.all_volumes().chain(groups.flatten())
+    }
+
+    /// Returns the groups of [`Self::shuffled`] that a machine draws from.
+    pub fn shuffled_for<'p>(&'p self, target: &'p str) -> impl Iterator<Item = &'p Vec<Volume>> {
+        let owner = |at: usize| self.shuffled_on.get(at).and_then(Option::as_deref);
+        let is_there = move |(at, _): &(usize, _)| owner(*at).is_none_or(|only| only == target);
+        self.shuffled.iter().enumerate().filter(is_there).map(|(_, group)| group)
     }
 
     /// Returns the provisioning steps of a machine.
@@ -176,6 +187,9 @@ pub struct Prices {
     /// Price per hour of the machines that have a price, by the target's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub machines: BTreeMap<String, f64>,
+    /// Machines whose price includes that of their volumes without a price of their own, as drivers told them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub with_volumes: BTreeSet<String>,
     /// Date and source of the price list; `None`: the experiment has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<PriceListInfo>,

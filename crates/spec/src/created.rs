@@ -126,7 +126,8 @@ fn volume(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     let shuffled = match fields.get("shuffle") {
         Some(node) => {
             let wanted = value::switch(node, scope, problems)?;
-            if wanted && count.unwrap_or(1) < 2 {
+            // The count may be the level of a factor, so one of several counts may be 1.
+            if wanted && count.is_none() {
                 problems
                     .add(node.span, "one volume can't be shuffled")
                     .help("leave `shuffle` out, or give it a `count`");
@@ -154,7 +155,8 @@ fn plain(key: &Key, what: &str, problems: &mut Problems<'_>) -> Option<()> {
     None
 }
 
-/// The volumes of created machines as entries of `volumes`. Machines may have volumes of one name, as far as they have one size.
+/// The volumes of created machines as entries of `volumes`. Machines may have volumes of one name, as far as they have one size; each has
+/// the first ones of them.
 pub(crate) fn entries(targets: &[Target], place: Span, problems: &mut Problems<'_>) -> Vec<Entry> {
     let mut all: Vec<Entry> = Vec::new();
     for target in targets {
@@ -165,40 +167,50 @@ pub(crate) fn entries(targets: &[Target], place: Span, problems: &mut Problems<'
                 kind: VolumeKind::Created { volume, size_bytes: created.size_bytes },
             };
             let volumes: Vec<Volume> = created.single().into_iter().map(single).collect();
-            match all.iter_mut().find(|entry| entry.name == created.name) {
-                None => all.push(Entry {
+            let Some(entry) = all.iter_mut().find(|entry| entry.name == created.name) else {
+                all.push(Entry {
                     name: created.name.clone(),
                     volumes,
                     prices: Vec::new(),
                     targets: vec![target.name.clone()],
+                    fewer: BTreeMap::new(),
                     is_shuffled: created.shuffled,
-                }),
-                Some(entry) if created.shuffled || entry.is_shuffled => {
-                    problems
-                        .add(place, format!("`{}` is shuffled and stands in several targets", created.name))
-                        .help("name shuffled volumes apart on each target");
-                }
-                Some(entry) if entry.volumes == volumes => entry.targets.push(target.name.clone()),
-                Some(entry) => {
-                    let first = entry.targets.first().cloned().unwrap_or_default();
-                    let size =
-                        created.size_bytes.map_or_else(String::new, |bytes| format!(" of {}", Bytes(bytes)));
-                    problems
-                        .add(
-                            place,
-                            format!(
-                                "target `{}` has {} volumes `{}`{size}, and target `{first}` has others of that name",
-                                target.name,
-                                volumes.len(),
-                                created.name
-                            ),
-                        )
-                        .help("volumes of one name have one size and count on all targets; name them apart");
-                }
+                });
+                continue;
+            };
+            if let Some((message, help)) = differ(entry, created, &volumes, &target.name) {
+                problems.add(place, message).help(help);
+                continue;
             }
+            entry.add(target.name.clone(), volumes);
         }
     }
     all
+}
+
+/// Why volumes of a target can't have the name of an entry, and the way out.
+fn differ(
+    entry: &Entry,
+    created: &CreatedVolume,
+    volumes: &[Volume],
+    target: &str,
+) -> Option<(String, &'static str)> {
+    let first = entry.targets.first().cloned().unwrap_or_default();
+    let name = &created.name;
+    if created.shuffled != entry.is_shuffled {
+        let message = format!("`{name}` is shuffled on one of the targets `{first}` and `{target}` only");
+        return Some((message, "write `shuffle` at both or at none, or name the volumes apart"));
+    }
+    if entry.volumes.iter().zip(volumes).all(|(a, b)| a == b) {
+        return None;
+    }
+    let size = created.size_bytes.map_or_else(String::new, |bytes| format!(" of {}", Bytes(bytes)));
+    let message =
+        format!("target `{target}` has volumes `{name}`{size}, and target `{first}` has others of that name");
+    Some((
+        message,
+        "volumes of one name have one size on all targets, and a `count` on all or on none; name them apart",
+    ))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Problems that only a run finds, e.g. a driver in its settings, shown at their place in the experiment file.
 
+use crate::created_target::fit;
 use crate::load::LoadError;
 use crate::problems::Problems;
 use crate::source::{Source, Span};
-use crate::tree::{Node, Value, parse};
+use crate::tree::{Key, Node, Value, parse};
 
 /// A problem at a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +41,9 @@ pub fn at_keys(name: &str, text: &str, all: &[AtKey]) -> LoadError {
 fn place(root: &Node, path: &[String]) -> Option<Span> {
     let (first, rest) = path.split_first()?;
     let Value::Map(entries) = &root.value else { return None };
-    let (key, node) = entries.iter().find(|(key, _)| key.text == *first)?;
+    // A target's name may have levels in it.
+    let named = |(key, _): &&(Key, Node)| fit(&key.text, first);
+    let (key, node) = entries.iter().filter(|entry| named(entry).is_some()).max_by_key(named)?;
     Some(place(node, rest).unwrap_or(key.span))
 }
 
@@ -67,6 +70,10 @@ mod tests {
             "{}",
             said(&["targets", "big", "zone"])
         );
+        let text = "experiment: e\ntargets:\n  other: { driver: d }\n  big-{t}: { with: { t: [a, b] }, driver: d, zone: 1 }\n";
+        let said_of = |path: &[&str]| at_keys("e.yaml", text, &[at(path)]).to_string();
+        let zone = said_of(&["targets", "big-a", "zone"]);
+        assert!(zone.starts_with("e.yaml:4:46: targets: big-a: zone: bad"), "{zone}");
         assert!(said(&["targets", "big", "regoin"]).contains("did you mean `region`?"));
     }
 }

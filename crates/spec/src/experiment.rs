@@ -1,5 +1,6 @@
 //! The whole file: from its tree to a plan.
 
+use crate::created_target::is_created;
 use crate::diagnostic::printable;
 use crate::fields::Fields;
 use crate::measure::Rest;
@@ -12,7 +13,6 @@ use crate::{
     changes, contrast, copy_to, derive, expect, find, matrix, measure, money, price, prices, provision, value,
 };
 use record::plan::Plan;
-use record::target::TargetKind;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -61,6 +61,7 @@ pub(crate) fn read(
     let copy_to = fields.get("store").and_then(|node| copy_to::read(node, &scope, problems));
     let contrasts = contrast::read(fields.get("contrast"), &matrix, &metrics, &scope, problems);
     let currency = price::one_currency(&fields, currency, list.as_ref(), problems);
+    let currency = measure::currency(fields.get("measure"), currency, problems);
     let prices = matrix.prices(currency, list.map(|list| list.info));
     if let Some(cells) = &matrix.cells {
         price::check(&fields, &prices, problems);
@@ -69,10 +70,21 @@ pub(crate) fn read(
             changes::check(node, &matrix.targets, cells, &measure, problems);
         }
         if let Some(node) = fields.get("measure") {
-            let has_driver = matrix.targets.iter().any(|one| matches!(one.kind, TargetKind::Created { .. }));
+            let has_driver = matrix.targets.iter().any(is_created);
             let rest = Rest { cells, derived: &derived, prices: &prices, has_driver };
             measure::check(node, &measure, &rest, problems);
         }
+    }
+    let (mut shuffled_on, shuffled): (Vec<_>, Vec<_>) = matrix
+        .shuffled
+        .into_iter()
+        .filter(|(on, _)| {
+            // A machine without a cell is not created.
+            on.as_ref().is_none_or(|on| matrix.cells.iter().flatten().any(|cell| cell.target == *on))
+        })
+        .unzip();
+    if shuffled_on.iter().all(Option::is_none) {
+        shuffled_on.clear();
     }
     match (experiment, matrix.cells, problems.none()) {
         (Some(experiment), Some(cells), true) => Outcome::Plan(Box::new(Plan {
@@ -86,7 +98,8 @@ pub(crate) fn read(
             derived,
             targets: matrix.targets,
             provision,
-            shuffled: matrix.shuffled,
+            shuffled,
+            shuffled_on,
             copy_to,
             ..Plan::new(experiment, cells, measure)
         })),

@@ -37,8 +37,8 @@ pub(crate) struct Matrix {
     pub(crate) machines: BTreeMap<String, Number>,
     /// The machines.
     pub(crate) targets: Vec<Target>,
-    /// The volumes whose order is drawn in each round.
-    pub(crate) shuffled: Vec<Vec<Volume>>,
+    /// The volumes whose order is drawn in each round, each group with the only machine that has it.
+    pub(crate) shuffled: Vec<(Option<String>, Vec<Volume>)>,
 }
 
 impl Matrix {
@@ -46,16 +46,19 @@ impl Matrix {
     pub(crate) fn prices(&self, currency: Option<String>, list: Option<PriceListInfo>) -> Prices {
         let own = |cell: &Cell, volume: &Volume| cell.stack.volumes.iter().any(|own| own.name == volume.name);
         let cells = || self.cells.iter().flatten();
-        let drawn =
-            self.shuffled.iter().filter(|group| cells().any(|cell| group.iter().any(|one| own(cell, one))));
-        let used = cells().flat_map(|cell| cell.stack.all_volumes()).chain(drawn.flatten());
+        let drawn = self
+            .shuffled
+            .iter()
+            .filter(|(_, group)| cells().any(|cell| group.iter().any(|one| own(cell, one))));
+        let drawn = drawn.flat_map(|(_, group)| group);
+        let used = cells().flat_map(|cell| cell.stack.all_volumes()).chain(drawn);
         let priced =
             used.filter_map(|volume| Some((volume.name.clone(), self.prices.get(&volume.name)?.to_f64())));
         let per_hour = priced.collect();
         let loaded = |target: &&String| self.cells.iter().flatten().any(|cell| cell.is_built_on(target));
         let machines = self.machines.iter().filter(|(target, _)| loaded(target));
         let machines = machines.map(|(target, price)| (target.clone(), price.to_f64())).collect();
-        Prices { currency, per_hour, machines, list }
+        Prices { currency, per_hour, machines, list, ..Prices::default() }
     }
 }
 
@@ -121,10 +124,11 @@ pub(crate) fn read(
     scope: &Scope<'_>,
     problems: &mut Problems<'_>,
 ) -> Matrix {
-    let Machines { targets, prices: machines } = target::read(fields.get("targets"), prices, scope, problems);
+    let machines = target::read(fields.get("targets"), prices, scope, problems);
+    let targets = &machines.targets;
     let node = fields.get("volumes");
-    let made = created::entries(&targets, node.map(|node| node.span).unwrap_or_default(), problems);
-    let volumes = volume::read(node, made, &targets, prices, base_dir, scope, problems);
+    let made = created::entries(targets, node.map(|node| node.span).unwrap_or_default(), problems);
+    let volumes = volume::read(node, made, targets, prices, base_dir, scope, problems);
     if volumes.is_empty() && node.is_none() && problems.none() {
         let span = fields.key("experiment").map(|key| key.span).unwrap_or_default();
         problems.add_missing(span, "an experiment needs `volumes`").help(
@@ -156,14 +160,14 @@ pub(crate) fn read(
         unique(&asked, |workload| &workload.name, "workloads", problems);
         if let (Some(rules), true) = (rules, problems.none()) {
             cells = check_weight(fields, &built, &asked, problems)
-                .and_then(|()| places(&built, &volumes, &targets, problems))
-                .and_then(|places| remote(&built, &places, &targets, problems).map(|()| places))
-                .and_then(|places| known(&asked, &targets, problems).map(|()| places))
-                .and_then(|places| product(fields, &built, &places, &asked, &targets, &rules, problems));
+                .and_then(|()| places(&built, &volumes, targets, problems))
+                .and_then(|places| remote(&built, &places, targets, problems).map(|()| places))
+                .and_then(|places| known(&asked, targets, problems).map(|()| places))
+                .and_then(|places| product(fields, &built, &places, &asked, &machines, &rules, problems));
         }
     }
-    let shuffled: Vec<Vec<Volume>> =
-        volumes.iter().filter(|entry| entry.is_shuffled).map(|entry| entry.volumes.clone()).collect();
+    let shuffled = volumes.iter().flat_map(volume::Entry::shuffled).collect();
+    let Machines { targets, prices: machines, .. } = machines;
     Matrix { cells, factors, prices: prices_of(&volumes), machines, targets, shuffled }
 }
 
@@ -229,7 +233,7 @@ fn count(
 /// Returns the names of all factors, including those with wrong levels.
 fn factors(fields: &Fields<'_>) -> Vec<String> {
     let mut names = BTreeSet::new();
-    for section in ["stacks", "workloads"] {
+    for section in ["targets", "stacks", "workloads"] {
         let things = fields.get(section).map_or(&[][..], map_entries);
         let with =
             things.iter().flat_map(|(_, thing)| map_entries(thing)).filter(|(key, _)| key.text == "with");
@@ -326,10 +330,14 @@ fn places(
     targets: &[Target],
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Vec<String>>> {
-    let only: BTreeMap<&str, &[String]> = volumes
+    let only: BTreeMap<&str, Vec<&String>> = volumes
         .iter()
         .filter(|entry| !entry.targets.is_empty())
-        .flat_map(|entry| entry.volumes.iter().map(move |one| (one.name.as_str(), entry.targets.as_slice())))
+        .flat_map(|entry| entry.volumes.iter().enumerate().map(move |(at, one)| (entry, at, one)))
+        .map(|(entry, at, one)| {
+            let has = |target: &&String| entry.count_on(target) > at;
+            (one.name.as_str(), entry.targets.iter().filter(has).collect())
+        })
         .collect();
     let everywhere: Vec<String> = match targets {
         [] => vec![LOCAL.to_owned()],
@@ -337,13 +345,13 @@ fn places(
     };
     let mut places = Vec::new();
     for stack in stacks {
-        let bound: Vec<&[String]> =
-            stack.thing.all_volumes().filter_map(|volume| only.get(volume.name.as_str()).copied()).collect();
+        let bound: Vec<&Vec<&String>> =
+            stack.thing.all_volumes().filter_map(|volume| only.get(volume.name.as_str())).collect();
         let on = |target: &&String| bound.iter().all(|targets| targets.contains(target));
         let place: Vec<String> = everywhere.iter().filter(on).cloned().collect();
         if place.is_empty() {
             let several: BTreeSet<&str> =
-                bound.iter().flat_map(|one| one.iter().map(String::as_str)).collect();
+                bound.iter().flat_map(|one| one.iter().map(|name| name.as_str())).collect();
             let several = several.into_iter().collect::<Vec<_>>().join(" and ");
             let message = format!("stack `{}` stands on volumes of {several}", stack.thing.name);
             problems.add(stack.spans.name, message).expected("volumes of one target");
@@ -384,7 +392,7 @@ fn product(
     stacks: &[Placed<Stack>],
     places: &[Vec<String>],
     workloads: &[Placed<Workload>],
-    targets: &[Target],
+    machines: &Machines,
     rules: &Rules,
     problems: &mut Problems<'_>,
 ) -> Option<Vec<Cell>> {
@@ -401,9 +409,15 @@ fn product(
     let (mut cells, mut spans) = (Vec::new(), Vec::new());
     let placed = stacks.iter().zip(places).flat_map(|(s, on)| on.iter().map(move |target| (s, on, target)));
     for (s, places, target) in placed {
+        let of_target = machines.levels.get(target).map(Vec::as_slice).unwrap_or_default();
         for w in workloads.iter().filter(|w| loading::is_placed(&s.thing, &w.thing, places, target)) {
+            let own = s.levels.iter().chain(&w.levels);
+            // A factor of targets and stacks has one level in a cell.
+            if own.clone().any(|(name, level)| of_target.iter().any(|(n, l)| n == name && l != level)) {
+                continue;
+            }
             let levels: BTreeMap<String, String> =
-                s.levels.iter().chain(&w.levels).map(|(name, level)| (name.clone(), level.text())).collect();
+                own.chain(of_target).map(|(name, level)| (name.clone(), level.text())).collect();
             let about = About { target, stack: &s.thing.name, workload: &w.thing.name, levels: &levels };
             if !rules.keep(&about, &mut used) {
                 continue;
@@ -412,7 +426,7 @@ fn product(
             let id = cell::id(target, &s.json, &w.json, &levels);
             let cell = Cell { id, target: target.clone(), stack, workload, levels };
             cell::check(&cell, w.spans, problems);
-            loading::check(&cell, places, targets, w.spans, problems);
+            loading::check(&cell, places, &machines.targets, w.spans, problems);
             if problems.full() {
                 return None;
             }

@@ -2,15 +2,15 @@
 
 mod best;
 mod check;
+mod money;
 mod rounds;
 mod until;
 
 pub(crate) use check::{Rest, check};
+pub(crate) use money::currency;
 
 use crate::fields::Fields;
 use crate::limits::MAX_TARGETS;
-use crate::money;
-use crate::number::Number;
 use crate::problems::Problems;
 use crate::quantity::duration;
 use crate::scope::Scope;
@@ -70,7 +70,7 @@ pub(crate) fn read(
         measure.max_seconds =
             budget.get("time").and_then(|node| time(node, 1.0, 31_622_400.0, scope, problems));
         measure.max_written_bytes = budget.get("written").and_then(|node| value::size(node, scope, problems));
-        measure.max_cost = budget.get("cost").and_then(|node| cost(node, scope, problems));
+        measure.max_cost = money::read(budget, scope, problems);
     }
     measure.rounds = rounds::read(&fields, budget.as_ref(), scope, problems);
     measure
@@ -137,23 +137,6 @@ fn confidence(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Op
 fn trim(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
     const EXPECTED: &str = "above 0%, below 50%, e.g. `10%`: that share of the trials is cut off at each end";
     share(node, 0.0, 0.5 - f64::EPSILON, EXPECTED, scope, problems)
-}
-
-fn cost(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {
-    const EXPECTED: &str =
-        "an amount of money above 0, in the currency of the volumes' `price`, e.g. `5` or `0.50`";
-    let typed = value::text(node, EXPECTED, scope, problems)?;
-    match money::amount(typed.trim(), scope).map(Number::to_f64) {
-        Ok(amount) if amount > 0.0 && amount <= 1e12 => return Some(amount),
-        Ok(_) => {
-            problems.add(node.span, format!("{} is out of range", node.kind())).expected(EXPECTED);
-        }
-        Err(why) => {
-            value::wrong(node, why, scope, problems);
-            problems.amend(node.span).expected(EXPECTED);
-        }
-    }
-    None
 }
 
 fn time(node: &Node, least: f64, most: f64, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<f64> {

@@ -41,7 +41,7 @@ pub fn trial_seed(plan: &Plan, id: &TrialId) -> u64 {
 #[must_use]
 pub fn drawn(plan: &Plan, cell: &Cell, round: u32) -> Option<Cell> {
     let mut drawn = None;
-    for group in &plan.shuffled {
+    for group in plan.shuffled_for(&cell.target) {
         let Some(leader) = group.first() else { continue };
         let start = first(plan.seed ^ hash(&leader.name)) ^ u64::from(round);
         let places = shuffled(group.len(), first(start));

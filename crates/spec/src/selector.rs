@@ -87,6 +87,14 @@ fn one<'e>(text: &str, entries: &'e [Entry], scope: &Scope<'_>) -> Result<&'e [V
         });
     };
     let have = entry.volumes.len();
+    let is_open =
+        range.is_none_or(|range| range.split_once("..").is_some_and(|(_, to)| to.trim().is_empty()));
+    if is_open && !entry.fewer.is_empty() {
+        return Err(Wrong::with(
+            format!("there are not as many on each target, so `{}` is not clear", printable(text, 60)),
+            format!("say how many: `{name}[..n]`; the stack is built on the targets that have so many"),
+        ));
+    }
     let Some(range) = range else { return Ok(&entry.volumes) };
     let (from, to) = match range.split_once("..") {
         Some((from, to)) => (bound(from, 0, scope)?, bound(to, have, scope)?),

@@ -1,27 +1,25 @@
 //! Targets: the machines that trials run on, and the disks of lab guests.
 
-use crate::created;
+use crate::created_target;
 use crate::diagnostic::printable;
 use crate::fields::{Fields, list, named};
 use crate::limits::{MAX_CHANGES, MAX_TARGETS, MAX_VOLUMES};
 use crate::number::Number;
 use crate::problems::Problems;
-use crate::scope::Scope;
+use crate::scope::{Level, Scope};
 use crate::source::Span;
+use crate::target_keys::{ceiling, plain_address, price_of, shares};
 use crate::tariff::PriceList;
-use crate::tree::{Key, Node, Value, find};
-use crate::vocabulary::{
-    AIOS, BURST, BUSES, CEILING, CREATED, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE, TARGET,
-};
+use crate::tree::{Key, Node, Value};
+use crate::value;
+use crate::vocabulary::{AIOS, BURST, BUSES, DISK_CACHES, FORMATS, LAB_DISK, LIMIT_CHANGE, TARGET};
 use crate::volume;
-use crate::{price, value};
 use record::id::LOCAL;
 use record::quantity::Bytes;
-use record::target::{Aio, Bus, Ceiling, DiskCache, ImageFormat, LabDisk, Target, TargetKind, clash};
+use record::target::{Aio, Bus, DiskCache, ImageFormat, LabDisk, Target, TargetKind, clash};
 use record::volume::{Burst, LimitChange, Limits};
 use std::collections::{BTreeMap, BTreeSet};
 
-const EXPECTED_ADDRESS: &str = "a name or an IPv4 address, e.g. nas.example or 10.0.0.7";
 const EXPECTED: &str = "a map: NAME: local, NAME: { ssh: user@host }, NAME: { guest: lab, disks: { ... } } or NAME: { driver: NAME, ... }";
 
 /// The machines, and what they cost per hour.
@@ -30,6 +28,8 @@ pub(crate) struct Machines {
     pub(crate) targets: Vec<Target>,
     /// Those that have a price, by the target's name.
     pub(crate) prices: BTreeMap<String, Number>,
+    /// The levels of those that `with` varies, by the target's name.
+    pub(crate) levels: BTreeMap<String, Vec<(String, Level)>>,
 }
 
 /// Reads `targets`; without targets, trials run on this machine. `list`: the offers that prices name.
@@ -54,6 +54,14 @@ pub(crate) fn read(
     let mut labs = BTreeSet::new();
     let mut machines = Machines::default();
     for (key, node) in entries {
+        if let Value::Map(own) = &node.value
+            && own.iter().any(|(key, _)| key.text == "driver")
+        {
+            for one in created_target::read((key, node), own, list, scope, problems).into_iter().flatten() {
+                machines.push_created(key, one, problems);
+            }
+            continue;
+        }
         let Some(target) = target(key, node, scope, problems) else { continue };
         if let TargetKind::Guest { lab, .. } = &target.kind
             && !labs.insert(lab.clone())
@@ -65,38 +73,41 @@ pub(crate) fn read(
         if let Some(price) = price_of(&target.name, node, list, scope, problems) {
             machines.prices.insert(target.name.clone(), price);
         }
-        machines.targets.push(target);
+        machines.push(key, target, problems);
     }
     machines
 }
 
-/// Reads the price of a machine.
-fn price_of(
-    name: &str,
-    node: &Node,
-    list: Option<&PriceList>,
-    scope: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Number> {
-    let node = find(node, "price")?;
-    let price = price::read(node, scope, problems)?;
-    price::of_machine(&price, name, node, list, problems)
-}
-
-/// Reads what a machine passes on.
-fn ceiling(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Ceiling> {
-    let fields = Fields::open(node, &CEILING, problems)?;
-    let ceiling = Ceiling {
-        iops: fields.get("iops").and_then(|node| value::integer(node, 1..=100_000_000, scope, problems)),
-        bytes_per_second: fields.get("bps").and_then(|node| value::size(node, scope, problems)),
-    };
-    if fields.entries().is_empty() {
-        problems
-            .add_missing(node.span, "limits of a machine without a limit")
-            .expected("`iops`, `bps` or both, e.g. `{ iops: 16000, bps: 593m }`");
-        return None;
+impl Machines {
+    fn push_created(&mut self, key: &Key, one: created_target::Machine, problems: &mut Problems<'_>) {
+        let name = one.target.name.clone();
+        if self.push(key, one.target, problems).is_none() {
+            return;
+        }
+        if let Some(price) = one.price {
+            self.prices.insert(name.clone(), price);
+        }
+        if !one.levels.is_empty() {
+            self.levels.insert(name, one.levels);
+        }
     }
-    Some(ceiling)
+
+    /// Adds a target. If its name is taken or there are too many, it reports that.
+    fn push(&mut self, key: &Key, target: Target, problems: &mut Problems<'_>) -> Option<()> {
+        let name = &target.name;
+        if self.targets.iter().any(|known| known.name == *name) {
+            problems
+                .add(key.span, format!("two targets are named `{name}`, levels filled in"))
+                .help("names must tell them apart: put every factor into the name, or rename one");
+            return None;
+        }
+        if self.targets.len() >= MAX_TARGETS {
+            problems.add(key.span, format!("more than {MAX_TARGETS} targets by the levels of `with`"));
+            return None;
+        }
+        self.targets.push(target);
+        Some(())
+    }
 }
 
 fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Target> {
@@ -112,11 +123,6 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
             ceiling: None,
             shares: Vec::new(),
         });
-    }
-    if let Value::Map(entries) = &node.value
-        && entries.iter().any(|(key, _)| key.text == "driver")
-    {
-        return created(key, node, entries, scope, problems);
     }
     let fields = match &node.value {
         Value::Map(_) => Some(Fields::open(node, &TARGET, problems)?),
@@ -181,52 +187,6 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
     Some(Target { name, kind, address, ceiling, shares })
 }
 
-/// Reads a machine that a driver creates.
-fn created(
-    key: &Key,
-    node: &Node,
-    entries: &[(Key, Node)],
-    scope: &Scope<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Target> {
-    if key.text == LOCAL {
-        problems.add(key.span, "`local` is the name of this machine").expected("another name");
-        return None;
-    }
-    let fields = Fields::open_with_others(entries, node.span, &CREATED, problems);
-    let kind = created::machine(&fields, scope, problems)?;
-    let address = match fields.get("address") {
-        Some(node) => Some(plain_address(node, scope, problems)?),
-        None => None,
-    };
-    let ceiling = match fields.get("limits") {
-        Some(node) => Some(ceiling(node, scope, problems)?),
-        None => None,
-    };
-    let shares = match fields.get("shares") {
-        Some(node) => shares(node, scope, problems)?,
-        None => Vec::new(),
-    };
-    Some(Target { name: key.text.clone(), kind, address, ceiling, shares })
-}
-
-/// Reads the names of what a machine shares with others.
-fn shares(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<Vec<String>> {
-    const EXPECTED: &str = "names of what it shares with other machines, e.g. `[switch1]`";
-    let items = list(node);
-    if let Some(item) = items.get(MAX_TARGETS) {
-        problems.add(item.span, format!("more than {MAX_TARGETS} names"));
-        return None;
-    }
-    let mut names = Vec::new();
-    for item in items {
-        let key = Key { span: item.span, text: value::text(item, EXPECTED, scope, problems)? };
-        crate::name::check_plain(&key, "what machines share", problems)?;
-        names.push(key.text);
-    }
-    Some(names)
-}
-
 /// Reads an address. It becomes a word of mount(8) and exportfs(8), so characters with another meaning there are refused.
 fn address(node: &Node, kind: &TargetKind, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
     if matches!(kind, TargetKind::Guest { .. }) {
@@ -236,19 +196,6 @@ fn address(node: &Node, kind: &TargetKind, scope: &Scope<'_>, problems: &mut Pro
         return None;
     }
     plain_address(node, scope, problems)
-}
-
-/// Reads a name or an IPv4 address of a network.
-pub(crate) fn plain_address(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
-    let text = value::text(node, EXPECTED_ADDRESS, scope, problems)?;
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    if text.is_empty() || text.len() > 253 || text.starts_with('-') || !text.bytes().all(plain) {
-        problems
-            .add(node.span, format!("`{}` is not an address", printable(&text, 60)))
-            .expected(EXPECTED_ADDRESS);
-        return None;
-    }
-    Some(text)
 }
 
 /// Reads the ssh destination. ssh must not take it for an option, nor for several words.

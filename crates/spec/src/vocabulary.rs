@@ -180,6 +180,7 @@ pub(crate) static TARGET: Table = Table {
         ("host", "write `ssh: user@host`"),
         ("lab", "write `guest: NAME`"),
         ("user", "write `ssh: user@host`"),
+        ("with", "`with` needs a `driver`: it varies the settings of machines that are created"),
         ("port", "a port belongs into ~/.ssh/config"),
         (
             "volumes",
@@ -521,7 +522,8 @@ pub(crate) static MEASURE: Table = Table {
         ("repeat", "write `rounds`"),
         ("repetitions", "write `rounds`"),
         ("goal", "write `until`"),
-        ("cost", "write `budget: { cost: ... }`"),
+        ("cost", "write `budget: { money: ... }`"),
+        ("money", "write `budget: { money: ... }`"),
         ("written", "write `budget: { written: ... }`"),
         ("ratios", "write `until: { ratios: ... }`"),
         ("told", "write `until: { told: ... }`"),
@@ -573,13 +575,17 @@ pub(crate) static BUDGET: Table = Table {
         ),
         key("rounds", Shape::Integer, "Most rounds"),
         key("written", Shape::Size, "Bytes that trials write to the stacks, laying out included (wear)"),
-        key("cost", Shape::Text, "Money: the price of all volumes for as long as the run takes"),
+        key(
+            "money",
+            Shape::Text,
+            "The price of all machines and volumes for as long as the run takes: `5 EUR`, or `5` in the experiment's currency",
+        ),
+        key("cost", Shape::Text, "Old name of `money`; diskproof 1.0.0 refuses it"),
     ],
     instead: &[
         ("bytes", "write `written`"),
         ("wear", "write `written`"),
-        ("money", "write `cost`"),
-        ("price", "write `cost`; the price of a volume stands with it: `price: 8/month`"),
+        ("price", "write `money`; the price of a volume stands with it: `price: 8/month`"),
         ("trials", "write `rounds`"),
     ],
 };

@@ -29,8 +29,43 @@ pub(crate) struct Entry {
     pub(crate) prices: Vec<Number>,
     /// The only machines that have them, each its own; empty: every machine has its own.
     pub(crate) targets: Vec<String>,
+    /// How many of the volumes a machine has, the first ones, where it has not all of them.
+    pub(crate) fewer: BTreeMap<String, usize>,
     /// Whether their order is drawn anew in each round.
     pub(crate) is_shuffled: bool,
+}
+
+impl Entry {
+    /// Adds a machine with its volumes, of which one list is the beginning of the other.
+    pub(crate) fn add(&mut self, target: String, volumes: Vec<Volume>) {
+        let (have, new) = (self.volumes.len(), volumes.len());
+        if new > have {
+            for earlier in &self.targets {
+                self.fewer.entry(earlier.clone()).or_insert(have);
+            }
+            self.volumes = volumes;
+        } else if new < have {
+            self.fewer.insert(target.clone(), new);
+        }
+        self.targets.push(target);
+    }
+
+    /// How many of the volumes a machine has.
+    pub(crate) fn count_on(&self, target: &str) -> usize {
+        self.fewer.get(target).copied().unwrap_or(self.volumes.len())
+    }
+
+    /// The volumes whose order is drawn in each round, by the machine that has them; `None`: every machine has its own.
+    pub(crate) fn shuffled(&self) -> Vec<(Option<String>, Vec<Volume>)> {
+        if !self.is_shuffled {
+            return Vec::new();
+        }
+        if self.targets.len() < 2 {
+            return vec![(None, self.volumes.clone())];
+        }
+        let own = |target: &String| (Some(target.clone()), self.volumes[..self.count_on(target)].to_vec());
+        self.targets.iter().map(own).filter(|(_, volumes)| volumes.len() > 1).collect()
+    }
 }
 
 /// Reads `volumes`. `found`: the entries of volumes that drivers create.
@@ -70,6 +105,7 @@ pub(crate) fn read(
             volumes: Vec::new(),
             prices: Vec::new(),
             targets: Vec::new(),
+            fewer: BTreeMap::new(),
             is_shuffled: false,
         };
         let entry = entry(key, node, base_dir, &mut disks, scope, problems).unwrap_or(wrong);
@@ -129,7 +165,8 @@ fn entry(
         .map(|(node, price)| price::of_volumes(&price, &volumes, node, disks.prices, problems))
         .unwrap_or_default();
     let is_shuffled = shuffled(&fields, &name, &volumes, scope, problems)?;
-    Some(Entry { name, volumes, prices, targets: target.into_iter().collect(), is_shuffled })
+    let targets = target.into_iter().collect();
+    Some(Entry { name, volumes, prices, targets, fewer: BTreeMap::new(), is_shuffled })
 }
 
 /// Reads whether the order of the volumes is drawn in each round. They must be alike, since every place gets every one of them.

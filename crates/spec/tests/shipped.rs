@@ -301,3 +301,29 @@ fn every_one_loads_and_its_short_form_is_forecast_to_take_less_than_fifteen_minu
         assert!(seconds < most, "{name}: {seconds} s");
     }
 }
+
+#[test]
+fn the_created_sweep_asks_one_provider_and_draws_the_volumes_of_each_machine() {
+    for (provider, types, own) in [
+        ("lab", ["lab-1", "lab-2"], "own"),
+        ("ec2", ["ec2-m6id.large", "ec2-m6id.2xlarge"], "ephemeral"),
+        ("gce", ["gce-n2-standard-4", "gce-n2-standard-8"], "ephemeral"),
+    ] {
+        let set = BTreeMap::from([("provider".to_owned(), provider.to_owned())]);
+        let plan = load(&shipped("raid0-by-width-created.yaml"), &set)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .plan;
+        // Eleven widths and one disk of the machine's own, two schedulers, five workloads, two machine types.
+        assert_eq!(plan.cells.len(), (11 + 1) * 2 * 5 * 2);
+        let targets: std::collections::BTreeSet<&str> =
+            plan.cells.iter().map(|cell| cell.target.as_str()).collect();
+        assert_eq!(targets, types.into());
+        assert!(plan.cells.iter().any(|cell| cell.stack.volumes[0].name == own), "{provider}");
+        let widest = plan.cells.iter().find(|cell| cell.stack.volumes.len() == 16).unwrap();
+        let drawn = |round| diskproof_spec::drawn(&plan, widest, round).unwrap().stack.volumes;
+        assert_ne!(drawn(0), drawn(1), "each round draws anew");
+        assert_eq!(plan.shuffled_for(&widest.target).map(Vec::len).collect::<Vec<_>>(), [16]);
+        assert_eq!(plan.shuffled.len(), 2, "none of machines that are not created");
+        assert_eq!(plan.measure.max_cost, Some(100.0));
+    }
+}

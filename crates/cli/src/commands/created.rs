@@ -13,13 +13,14 @@ use driver::Places;
 use driver::journal::{Entry, Held, Journal, JournalError, Stage};
 use driver::protocol::Settings as DriverSettings;
 use fleet::created::{
-    Asked, Bill, CreatedError, Entered, Files, Group, Making, are_there, ask, create, enter, is_created,
-    put_prices,
+    Asked, Bill, CreatedError, Entered, Files, Group, Making, Needed, are_there, ask, create, enter,
+    is_created, needed, put_prices,
 };
 use fleet::{Connected, FleetError, Options};
 use record::id::RunId;
 use record::plan::Plan;
 use record::printable::{Shown as _, indented};
+use record::target::TargetKind;
 use report::money;
 use spec::AtKey;
 use std::collections::BTreeMap;
@@ -54,11 +55,32 @@ pub(crate) fn prepare(
     destroy: Destroy,
     settings: &Settings,
 ) -> Result<Option<Machines>, Failure> {
+    prompt(plan, settings)?;
     let Some(groups) = asked(plan, &file.shown().to_string(), settings)? else { return Ok(None) };
     let bill = budget::cost(plan, &groups);
     budget::within(plan, bill.as_ref())?;
     put_prices(plan, &groups);
     Ok(Some(Machines { groups, destroy, claims: Vec::new(), bill }))
+}
+
+/// On a terminal, asks for settings that a driver needs and nobody says, and puts the answers into the plan.
+fn prompt(plan: &mut Plan, settings: &Settings) -> Result<(), Failure> {
+    if !output::can_ask() || !is_created(plan) {
+        return Ok(());
+    }
+    let needed = needed(plan, &places(settings)?, &files(settings)?)?;
+    for Needed { target, key, about } in needed {
+        let Some(value) =
+            output::ask(&format!("{target}: {key} ({about}): ")).filter(|text| !text.is_empty())
+        else {
+            continue;
+        };
+        let target = plan.targets.iter_mut().find(|one| one.name == target);
+        if let Some(TargetKind::Created { settings, .. }) = target.map(|one| &mut one.kind) {
+            settings.insert(key, value.into());
+        }
+    }
+    Ok(())
 }
 
 /// Returns the machines of a run that is resumed: those that the run left, else those that `create` made for the experiment, else new ones.
@@ -119,7 +141,7 @@ fn asked(plan: &Plan, name: &str, settings: &Settings) -> Result<Option<Vec<Grou
     if !is_created(plan) {
         return Ok(None);
     }
-    let Asked { groups, warnings, wrong } = ask(plan, &places(settings)?, &files(settings)?)?;
+    let Asked { groups, warnings, wrong, .. } = ask(plan, &places(settings)?, &files(settings)?)?;
     warnings.iter().for_each(|text| output::aside(&format!("warning: {text}")));
     if wrong.is_empty() {
         return Ok(Some(groups));

@@ -117,7 +117,8 @@ pub(crate) fn run_id() -> RunId {
 /// There is no such target, or no driver creates it.
 fn put_settings(plan: &mut Plan, all: BTreeMap<String, String>) -> Result<(), Failure> {
     for (name, value) in all {
-        let (target, key) = name.split_once('.').unwrap_or((&name, ""));
+        // A target's name may have dots, e.g. those of a machine type. Keys have none.
+        let (target, key) = name.rsplit_once('.').unwrap_or((&name, ""));
         let created = plan.targets.iter_mut().find(|one| one.name == target).map(|one| &mut one.kind);
         let Some(TargetKind::Created { settings, .. }) = created else {
             let name = printable(&name);

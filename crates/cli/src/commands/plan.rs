@@ -148,11 +148,13 @@ fn view(plan: &Plan) -> PlanView {
 
 /// The volumes whose order is drawn in each round.
 fn shuffled(plan: &Plan) -> Vec<String> {
-    let told = |group: &Vec<Volume>| {
+    let told = |(at, group): (usize, &Vec<Volume>)| {
         let (first, last) = (&group.first()?.name, &group.last()?.name);
-        Some(format!("each round draws anew which of the {} volumes is {first} to {last}", group.len()))
+        let on = plan.shuffled_on.get(at).and_then(Option::as_ref);
+        let on = on.map_or_else(String::new, |target| format!("{target}: "));
+        Some(format!("{on}each round draws anew which of the {} volumes is {first} to {last}", group.len()))
     };
-    plan.shuffled.iter().filter_map(told).collect()
+    plan.shuffled.iter().enumerate().filter_map(told).collect()
 }
 
 /// The machines that have a price, or limits for all their volumes together.

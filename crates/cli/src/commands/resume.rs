@@ -99,9 +99,12 @@ fn raise(args: &Resume, plan: &mut Plan) -> Result<bool, Failure> {
         rounds: args.rounds,
         max_seconds: args.time,
         max_written_bytes: args.written,
-        max_cost: args.cost,
+        max_cost: args.money.or(args.cost),
         ..Raised::default()
     };
+    if args.cost.is_some() {
+        output::aside("warning: --cost is --money today; diskproof 1.0.0 refuses the old name");
+    }
     if typed == Raised::default() {
         return Ok(false);
     }
@@ -131,7 +134,7 @@ fn lowered(before: &Measure, now: &Measure) -> Option<&'static str> {
         ("rounds", now.rounds < before.rounds),
         ("time", less(before.max_seconds, now.max_seconds)),
         ("written", now.max_written_bytes < before.max_written_bytes),
-        ("cost", less(before.max_cost, now.max_cost)),
+        ("money", less(before.max_cost, now.max_cost)),
     ]
     .into_iter()
     .find_map(|(name, is_less)| is_less.then_some(name))
@@ -143,7 +146,7 @@ fn complete(store: &Store, run: &RunId, plan: &Plan, stopped: &Stopped) -> Resul
         Stopped::RoundsDone { .. } if plan.measure.until.is_some() => "rounds N",
         Stopped::TimeSpent => "time TIME",
         Stopped::WrittenSpent => "written SIZE",
-        Stopped::CostSpent => "cost N",
+        Stopped::CostSpent => "money N",
         _ => "",
     };
     let reached = judged::view(store, run)?.reached;

@@ -7,7 +7,7 @@ use super::found;
 use super::launch::{self, Launch};
 use super::reading::{Machine, Request};
 use super::survey::Survey;
-use super::{firewall, tags, user_data, wait};
+use super::{account, firewall, tags, user_data, wait};
 use crate::protocol::{
     Claim, Created, CreatedOffer, CreatedVolume, DeviceName, Offer, Resource, ResourceKind,
 };
@@ -30,12 +30,17 @@ impl Creation<'_, '_> {
     pub(super) fn perform(&self) -> Result<Vec<Created>, Ec2Error> {
         let machines = &self.request.machines;
         self.tell.step(None, "asking EC2 what the claim has, and for types and images");
-        let (survey, existing) = thread::scope(|scope| {
+        let (survey, existing, account) = thread::scope(|scope| {
+            let account = scope.spawn(|| account::number(self.aws));
             let existing = scope.spawn(|| found::instances(self.aws, &tags::filter(&self.claim.id)));
             let survey = Survey::take(self.aws, machines);
-            (survey, existing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            let existing = existing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (survey, existing, account.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let (survey, existing) = (survey?, existing?);
+        if let Some(account) = account? {
+            self.tell.account(account);
+        }
         let problems = survey.problems(machines);
         if !problems.is_empty() {
             return Err(Ec2Error::Settings(problems));

@@ -1,5 +1,6 @@
 //! Removes what a claim has.
 
+use super::account;
 use super::aws::Aws;
 use super::error::{AwsError, Ec2Error};
 use super::found::{Found, state};
@@ -30,6 +31,9 @@ impl<'a, 't> Destruction<'a, 't> {
         let begin = Instant::now();
         let mut empty_looks = 0;
         self.tell.step(None, "looking for what carries the claim's id");
+        if let Some(account) = account::number(self.aws)? {
+            self.tell.account(account);
+        }
         loop {
             let found = Found::of_claim(self.aws, self.claim_id)?;
             self.note(&found);

@@ -1,5 +1,6 @@
 //! The driver `ec2`: machines of Amazon EC2 and volumes of EBS, by the user's own `aws` program. docs/drivers.md describes it.
 
+mod account;
 mod address;
 mod aws;
 mod create;

@@ -139,11 +139,22 @@ fn table(rows: Vec<Row>) -> BTreeMap<String, Setting> {
             default: (!default.is_null()).then_some(default),
             environment: environment(key),
             from_metadata: false,
+            metadata: metadata(key).map(str::to_owned),
             renamed: Vec::new(),
         };
         (key.to_owned(), setting)
     };
     rows.into_iter().map(setting).collect()
+}
+
+/// What EC2's metadata service tells of the machine that diskproof runs on.
+fn metadata(key: &str) -> Option<&'static str> {
+    match key {
+        "machine_type" => Some("ec2:instance-type"),
+        "region" => Some("ec2:placement/region"),
+        "zone" => Some("ec2:placement/availability-zone"),
+        _ => None,
+    }
 }
 
 fn environment(key: &str) -> Vec<String> {

@@ -35,7 +35,10 @@ impl Driver for Gce {
             }
             Task::Destroy { claim, settings } => {
                 check(&claim)?;
-                self.with_api(&settings, |api| destroy::destroy(api, &claim, tell))
+                self.with_api(&settings, |api| {
+                    tell.account(api.project.as_str());
+                    destroy::destroy(api, &claim, tell)
+                })
             }
             Task::List { settings } => self.with_api(&settings, look::list),
         }
@@ -73,6 +76,7 @@ impl Gce {
             ));
         }
         self.with_api(&first.settings, |api| {
+            tell.account(api.project.as_str());
             let placed: Result<Vec<_>, Failure> =
                 asked.machines.into_iter().map(|machine| placed(machine, &first.settings)).collect();
             Ok(Answer::Created { machines: create::create(api, claim, &placed?, key, tell)? })

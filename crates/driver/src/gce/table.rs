@@ -33,6 +33,7 @@ fn setting(kind: SettingKind, about: &str) -> Setting {
         default: None,
         environment: Vec::new(),
         from_metadata: false,
+        metadata: None,
         renamed: Vec::new(),
     }
 }
@@ -56,6 +57,7 @@ pub(super) fn machine() -> BTreeMap<String, Setting> {
                 required: true,
                 environment: variables(&["GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"]),
                 from_metadata: true,
+                metadata: Some("gce:project/project-id".to_owned()),
                 ..setting(Text, "The id of the project that pays")
             },
         ),
@@ -64,6 +66,7 @@ pub(super) fn machine() -> BTreeMap<String, Setting> {
             Setting {
                 environment: variables(&["CLOUDSDK_COMPUTE_ZONE"]),
                 from_metadata: true,
+                metadata: Some("gce:instance/zone".to_owned()),
                 ..setting(Text, "The zone, e.g. europe-west1-b; either this or region")
             },
         ),
@@ -78,7 +81,14 @@ pub(super) fn machine() -> BTreeMap<String, Setting> {
                 )
             },
         ),
-        ("machine_type", Setting { required: true, ..setting(Text, "The machine type, e.g. n2-standard-4") }),
+        (
+            "machine_type",
+            Setting {
+                required: true,
+                metadata: Some("gce:instance/machine-type".to_owned()),
+                ..setting(Text, "The machine type, e.g. n2-standard-4")
+            },
+        ),
         (
             "image",
             with_default(

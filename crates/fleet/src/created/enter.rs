@@ -116,11 +116,14 @@ pub fn enter(
         let Some(known) = disks.get(&cell.target) else { continue };
         cell.stack.volumes.iter_mut().chain(&mut cell.stack.beside).for_each(|volume| resolve(volume, known));
     }
-    // Shuffled volumes are on one target only.
-    for volume in plan.shuffled.iter_mut().flatten() {
-        let name = volume.name.clone();
-        if let Some(known) = owner(original, &name).and_then(|target| disks.get(target)) {
-            resolve(volume, known);
+    // A group without a target is of volumes that only one target has.
+    for (at, group) in plan.shuffled.iter_mut().enumerate() {
+        let only = original.shuffled_on.get(at).and_then(Option::as_deref);
+        for volume in group {
+            let name = volume.name.clone();
+            if let Some(known) = only.or_else(|| owner(original, &name)).and_then(|on| disks.get(on)) {
+                resolve(volume, known);
+            }
         }
     }
     Ok(Entered { plan, options, hosted })

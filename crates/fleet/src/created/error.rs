@@ -88,6 +88,23 @@ pub enum CreatedError {
         /// The claim's id.
         claim: String,
     },
+    /// A driver looks into another account than that of a claim.
+    #[error(
+        "driver {driver} works in account {other}, and the machines are in account {account}: use the credentials of that account; if all \
+         of it is gone, `diskproof undo {run} --give-up {claim}` ends the claim"
+    )]
+    OtherAccount {
+        /// The driver.
+        driver: String,
+        /// The claim's account.
+        account: String,
+        /// The account that the driver told.
+        other: String,
+        /// The run.
+        run: String,
+        /// The claim's id.
+        claim: String,
+    },
     /// The user cancelled.
     #[error("interrupted while machines were created")]
     Cancelled,

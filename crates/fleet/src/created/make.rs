@@ -121,7 +121,11 @@ fn told(group: &Group, held: &mut Held, task: Task, making: &Making<'_>) -> Resu
     };
     let broken: Mutex<Option<JournalError>> = Mutex::new(None);
     let answer = call(&group.program, task, &how, &mut |heard| {
-        if let Some(error) = hear(&group.program.name, held, &heard, making.tell) {
+        let account = match &heard {
+            Heard::Event(Event::Account { id }) => held.note_account(Some(id)).err(),
+            _ => None,
+        };
+        if let Some(error) = account.or_else(|| hear(&group.program.name, held, &heard, making.tell)) {
             broken.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
         }
     });
@@ -145,7 +149,8 @@ pub(crate) fn hear(
             tell(&format!("{driver}: {machine}{text}"));
         }
         Heard::Event(Event::Warning { text }) => tell(&format!("warning: driver {driver}: {text}")),
-        Heard::Event(Event::Result { .. }) => {}
+        // It is noted where the claim is created.
+        Heard::Event(Event::Account { .. } | Event::Result { .. }) => {}
         Heard::Line(line) => tell(&format!("{driver}: {line}")),
     }
     None

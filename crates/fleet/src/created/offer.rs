@@ -4,7 +4,8 @@ use super::request::Group;
 use driver::protocol::{Offer, Price};
 use record::plan::Plan;
 use record::target::{Ceiling, CreatedVolume, TargetKind};
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What machines cost in a time.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +30,8 @@ pub fn bill(plan: &Plan, groups: &[Group], seconds: f64) -> Option<Bill> {
         bill.add(offer.price.as_ref(), stated, seconds)?;
         for (name, volume) in singles(plan, target).zip(&offer.volumes) {
             let own = plan.prices.per_hour.get(&name).copied();
-            let covered = stated.filter(|_| volume.price.is_none()).map(|_| 0.0);
+            let is_whole = volume.price.is_none() || plan.prices.with_volumes.contains(target);
+            let covered = stated.filter(|_| is_whole).map(|_| 0.0);
             bill.add(volume.price.as_ref(), own.or(covered), seconds)?;
         }
     }
@@ -96,6 +98,7 @@ pub fn put_prices(plan: &mut Plan, groups: &[Group]) {
         }
         of_machine.extend(offer.price.as_ref().map(|price| ((*target).to_owned(), price.per_hour)));
     }
+    let mut with_volumes: BTreeSet<String> = BTreeSet::new();
     for (name, each) in of_volume {
         if plan.prices.per_hour.contains_key(&name) {
             continue;
@@ -106,13 +109,17 @@ pub fn put_prices(plan: &mut Plan, groups: &[Group]) {
                 for (target, price) in each {
                     if let Some(price) = price {
                         *of_machine.entry(target.to_owned()).or_default() += price;
+                        with_volumes.insert(target.to_owned());
                     }
                 }
             }
         }
     }
     for (target, price) in of_machine {
-        plan.prices.machines.entry(target).or_insert(price);
+        if let Entry::Vacant(free) = plan.prices.machines.entry(target.clone()) {
+            free.insert(price);
+            plan.prices.with_volumes.extend(with_volumes.take(&target));
+        }
     }
     put_ceilings(plan, &offers);
 }
@@ -214,6 +221,19 @@ mod tests {
         put_prices(&mut one, &groups([(eur(3.0), eur(1.0)), (eur(3.0), None)]));
         assert!((one.total_price_per_hour() - 7.0).abs() < 1e-9, "{:?}", one.prices);
         assert!(!one.prices.per_hour.contains_key("v"), "{:?}", one.prices);
+    }
+
+    #[test]
+    fn a_resumed_bill_counts_volumes_once_where_machines_disagree() {
+        let eur = |per_hour| Some(price(per_hour, "EUR"));
+        let all = groups([(eur(3.0), eur(1.0)), (eur(3.0), eur(2.0))]);
+        let mut stored = plan("", "");
+        put_prices(&mut stored, &all);
+        // The stored plan has the drivers' prices, with each volume in its machine's.
+        assert_eq!(stored.prices.machines.values().copied().collect::<Vec<_>>(), [4.0, 5.0]);
+        let again = bill(&stored, &all, 3600.0).unwrap();
+        assert_eq!((again.amount, again.unpriced), (9.0, 0));
+        assert_eq!(bill(&plan("", ""), &all, 3600.0).unwrap().amount, 9.0);
     }
 
     #[test]

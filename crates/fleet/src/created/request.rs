@@ -54,6 +54,17 @@ pub struct Wrong {
     pub help: Option<String>,
 }
 
+/// A required setting of a machine that nobody says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needed {
+    /// The target.
+    pub target: String,
+    /// Its key.
+    pub key: String,
+    /// What it is.
+    pub about: String,
+}
+
 /// What drivers say of a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
@@ -63,6 +74,10 @@ pub struct Asked {
     pub warnings: Vec<String>,
     /// What is wrong.
     pub wrong: Vec<Wrong>,
+    /// Required settings of machines that nobody says; each is among `wrong` as well.
+    pub needed: Vec<Needed>,
+    /// What the metadata service told, by what it was asked for.
+    told: BTreeMap<String, Result<String, String>>,
 }
 
 /// Whether a plan's cells need machines that drivers create.
@@ -82,6 +97,26 @@ fn created(plan: &Plan) -> impl Iterator<Item = &Target> {
 /// # Errors
 /// There is no such driver, or it fails. Wrong settings are no error, but in the answer.
 pub fn ask(plan: &Plan, places: &Places, files: &Files) -> Result<Asked, CreatedError> {
+    let mut asked = merged(plan, places, files)?;
+    if asked.wrong.is_empty() {
+        let Asked { groups, warnings, wrong, .. } = &mut asked;
+        for group in groups {
+            validate(group, plan, warnings, wrong)?;
+        }
+    }
+    Ok(asked)
+}
+
+/// Returns the required settings of a plan's machines that nobody says. No driver contacts its provider for that.
+///
+/// # Errors
+/// There is no such driver, or it fails.
+pub fn needed(plan: &Plan, places: &Places, files: &Files) -> Result<Vec<Needed>, CreatedError> {
+    Ok(merged(plan, places, files)?.needed)
+}
+
+/// The settings of a plan's machines from all their sources.
+fn merged(plan: &Plan, places: &Places, files: &Files) -> Result<Asked, CreatedError> {
     let mut asked = Asked::default();
     let mut known: BTreeMap<&str, (Program, Capabilities)> = BTreeMap::new();
     for target in created(plan) {
@@ -109,12 +144,6 @@ pub fn ask(plan: &Plan, places: &Places, files: &Files) -> Result<Asked, Created
                 machines: vec![machine],
                 offers: Vec::new(),
             }),
-        }
-    }
-    if asked.wrong.is_empty() {
-        let Asked { groups, warnings, wrong } = &mut asked;
-        for group in groups {
-            validate(group, plan, warnings, wrong)?;
         }
     }
     Ok(asked)
@@ -156,7 +185,17 @@ fn machine(
     let variable = |name: &str| std::env::var(name).ok();
     let own = Source { name: "the experiment", settings };
     let below: Vec<Source<'_>> = file.into_iter().collect();
-    let merged = merge(&capabilities.settings, &below, &variable, &[own]);
+    let mut merged = merge(&capabilities.settings, &below, &variable, &[own]);
+    merged.resolve(&capabilities.settings, &mut |fact| {
+        let told = asked.told.entry(fact.to_owned());
+        told.or_insert_with(|| driver::metadata::ask(fact, &variable)).clone()
+    });
+    let needed = merged.missing.iter().map(|one| Needed {
+        target: target.name.clone(),
+        key: one.key.clone(),
+        about: one.about.clone(),
+    });
+    asked.needed.extend(needed);
     let settings = asked.take(merged, &target.name, None);
     let mut requests = Vec::new();
     for volume in volumes {

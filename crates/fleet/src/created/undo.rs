@@ -5,13 +5,15 @@ use super::make::{hear, now};
 use super::request::{capabilities, other};
 use driver::journal::{Entry, Held, Journal, JournalError, Stage};
 use driver::protocol::{Answer, Event, Task};
-use driver::{CallError, Heard, How, Places, call};
+use driver::{Heard, How, Places, call};
 use std::time::Duration;
 
 /// How long a driver may take to destroy.
 const DESTROY: Duration = Duration::from_secs(30 * 60);
 /// How long `undo` waits for a driver that outlived its controller.
 const OUTLIVED: Duration = Duration::from_secs(60);
+/// How long it waits for a claim that somebody holds: a program that is just being started holds copies of all locks for a moment.
+const STARTING: Duration = Duration::from_secs(1);
 
 /// What an undo of created machines did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,27 +48,25 @@ pub fn destroy(mut held: Held, places: &Places, tell: &dyn Fn(&str)) -> Result<V
         held.lock().try_clone().map_err(|source| CreatedError::File { path: "the lock".into(), source })?;
     let how =
         How { secrets: &capabilities.secrets, limit: DESTROY, request_file: Some(&file), ..How::default() };
-    let Entry { claim, settings, ending, .. } = held.entry().clone();
-    let is_own_account = ending || held.is_begun_here();
+    let Entry { claim, settings, .. } = held.entry().clone();
     // From here on the machines don't count as existing, whatever ends this.
     held.change(|entry| {
         entry.created.clear();
         entry.stage = Stage::Begun;
-        entry.ending = is_own_account;
     })?;
-    let (mut broken, mut finds) = (None, false);
+    let (mut broken, mut finds, mut account) = (None, false, None);
     let answer = call(&program, Task::Destroy { claim, settings }, &how, &mut |heard| {
         let mut failed = hear(&program.name, &mut held, &heard, tell);
-        if let Heard::Event(Event::Resource { exists: false, .. }) = &heard
-            && !std::mem::replace(&mut finds, true)
-        {
-            failed = failed.or(held.change(|entry| entry.ending = true).err());
+        match &heard {
+            Heard::Event(Event::Account { id }) => account = Some(id.clone()),
+            Heard::Event(Event::Resource { .. }) if !std::mem::replace(&mut finds, true) => {
+                // What is here is in this account, also if `create` didn't get so far as to tell it.
+                failed = failed.or(held.note_account(account.as_deref()).err());
+            }
+            _ => {}
         }
         broken = broken.take().or(failed);
     });
-    if matches!(answer, Ok(_) | Err(CallError::Failed { .. })) {
-        held.change(|entry| entry.ending = false)?;
-    }
     let answer = answer?;
     if let Some(error) = broken {
         return Err(error.into());
@@ -74,11 +74,29 @@ pub fn destroy(mut held: Held, places: &Places, tell: &dyn Fn(&str)) -> Result<V
     let Answer::Destroyed { removed, left } = &answer else { return Err(other(&program)) };
     let finds = finds || !removed.is_empty() || !left.is_empty();
     let may_end_alone = capabilities.enforces_deadline && now() >= held.entry().claim.deadline;
-    if !finds && !is_own_account && !may_end_alone && !held.entry().resources.is_empty() {
-        return Err(no_trace(held.entry()));
+    if !finds && !may_end_alone {
+        trusted(&held, account)?;
     }
     let left = held.destroyed(answer)?;
     Ok(left.iter().map(|left| format!("{} {}: {}", left.resource.name, left.resource.id, left.why)).collect())
+}
+
+/// Checks that a driver that finds nothing of a claim looked into the claim's account. Credentials of another one find nothing, either.
+fn trusted(held: &Held, looked_into: Option<String>) -> Result<(), CreatedError> {
+    let entry = held.entry();
+    match (&entry.account, looked_into) {
+        (Some(own), Some(other)) if *own != other => Err(CreatedError::OtherAccount {
+            driver: entry.driver.clone(),
+            account: own.clone(),
+            other,
+            run: entry.claim.run.clone(),
+            claim: entry.claim.id.clone(),
+        }),
+        (Some(_), Some(_)) => Ok(()),
+        // Nobody tells the account. Whoever created the machines a moment ago has their credentials.
+        _ if held.is_begun_here() || entry.resources.is_empty() => Ok(()),
+        _ => Err(no_trace(entry)),
+    }
 }
 
 fn no_trace(entry: &Entry) -> CreatedError {
@@ -96,6 +114,7 @@ fn no_trace(entry: &Entry) -> CreatedError {
 pub fn undo(journal: &Journal, places: &Places, which: Which<'_>, tell: &dyn Fn(&str)) -> Undone {
     let (entries, unreadable) = journal.entries();
     let mut undone = Undone { left: unreadable.iter().map(chain).collect(), ..Undone::default() };
+    undone.left.extend(journal.tidy().err().as_ref().map(chain));
     for entry in entries {
         if which.run.is_some_and(|run| run != entry.claim.run) {
             continue;
@@ -124,17 +143,16 @@ fn one(
     undone: &mut Undone,
 ) -> Result<(), JournalError> {
     let (run, driver) = (&entry.claim.run, &entry.driver);
-    let held =
-        match journal.take(&entry.claim.id, if entry.is_abandoned() { OUTLIVED } else { Duration::ZERO }) {
-            Ok(Some(held)) => held,
-            Ok(None) => return Ok(()),
-            Err(JournalError::Busy { .. }) => {
-                undone.going_on = true;
-                undone.lines.push(format!("machines of run {run}: in use, left alone"));
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
+    let held = match journal.take(&entry.claim.id, if entry.is_abandoned() { OUTLIVED } else { STARTING }) {
+        Ok(Some(held)) => held,
+        Ok(None) => return Ok(()),
+        Err(JournalError::Busy { .. }) => {
+            undone.going_on = true;
+            undone.lines.push(format!("machines of run {run}: in use, left alone"));
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
     let names = entry.targets.join(", ");
     match destroy(held, places, tell) {
         Ok(left) if left.is_empty() => {
@@ -240,20 +258,73 @@ mod tests {
         assert!(left.is_empty() && journal.entries().0.is_empty());
     }
 
+    /// A driver's answer in an account, after these events.
+    fn within(account: &str, events: &[&str], result: &str) -> String {
+        let told = format!(r#"{{"event":"account","id":"{account}"}}"#);
+        let lines = [&[told.as_str()], events, &[result]].concat();
+        lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    const GONE: &str = r#"{"event":"resource","exists":false,"kind":"volume","id":"v2","name":"o"}"#;
+
+    /// A claim that was created in account A by another process.
+    fn begun_in_a(journal: &Journal) {
+        begun(journal).note_account(Some("A")).unwrap();
+    }
+
     #[test]
     fn after_a_destroy_that_was_cut_short_the_machines_do_not_count_as_existing() {
         let dir = tempfile::tempdir().unwrap();
         let journal = Journal::of(dir.path());
         drop(begun(&journal));
-        let gone = r#"{"event":"resource","exists":false,"kind":"volume","id":"v2","name":"o"}"#;
-        let error = destroy(again(&journal), &places(dir.path(), gone), &|_| {}).unwrap_err();
+        let error =
+            destroy(again(&journal), &places(dir.path(), &within("A", &[GONE], "")), &|_| {}).unwrap_err();
         assert!(error.to_string().contains("without a result"), "{error}");
         let entry = journal.entries().0.remove(0);
-        assert!(entry.created.is_empty() && entry.stage == Stage::Begun && entry.ending, "{entry:?}");
-        // It found something, so what can't be found now went with it.
-        let undone = undo(&journal, &places(dir.path(), NOTHING), Which::default(), &|_| {});
-        assert!(undone.left.is_empty() && undone.lines.len() == 1, "{undone:?}");
-        assert!(journal.entries().0.is_empty());
+        assert!(entry.created.is_empty() && entry.stage == Stage::Begun, "{entry:?}");
+        assert_eq!(entry.account.as_deref(), Some("A"), "what it found is there");
+    }
+
+    #[test]
+    fn a_driver_killed_before_it_told_a_removal_ends_the_claim_in_the_next_undo() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        begun_in_a(&journal);
+        // It removed everything, and was killed before it said so.
+        let killed = places(dir.path(), &within("A", &[], ""));
+        let undone = undo(&journal, &killed, Which { also_kept: true, ..Which::default() }, &|_| {});
+        assert_eq!((undone.left.len(), journal.entries().0.len()), (1, 1), "{undone:?}");
+        let undone =
+            undo(&journal, &places(dir.path(), &within("A", &[], NOTHING)), Which::default(), &|_| {});
+        assert!(undone.left.is_empty() && journal.entries().0.is_empty(), "{undone:?}");
+    }
+
+    #[test]
+    fn another_account_never_ends_a_claim_and_the_right_one_does() {
+        for first in [within("A", &[], ""), within("A", &[GONE], "")] {
+            let dir = tempfile::tempdir().unwrap();
+            let journal = Journal::of(dir.path());
+            begun_in_a(&journal);
+            let all = Which { also_kept: true, ..Which::default() };
+            let undone = undo(&journal, &places(dir.path(), &first), all, &|_| {});
+            assert_eq!(undone.left.len(), 1, "{undone:?}");
+            let undone = undo(&journal, &places(dir.path(), &within("B", &[], NOTHING)), all, &|_| {});
+            assert!(
+                undone.left[0].contains("works in account B") && undone.left[0].contains("in account A"),
+                "{undone:?}"
+            );
+            assert_eq!(journal.entries().0.len(), 1);
+            let undone = undo(&journal, &places(dir.path(), &within("A", &[], NOTHING)), all, &|_| {});
+            assert!(undone.left.is_empty() && journal.entries().0.is_empty(), "{undone:?}");
+        }
+        // Also where `create` was killed before it told of a resource.
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal::of(dir.path());
+        let claim = Claim { id: "aa".to_owned(), run: "r".to_owned(), deadline: u64::MAX >> 1 };
+        journal.begin(Entry::new(claim, "e", "d", Vec::new(), 5)).unwrap().note_account(Some("A")).unwrap();
+        let undone =
+            undo(&journal, &places(dir.path(), &within("B", &[], NOTHING)), Which::default(), &|_| {});
+        assert_eq!((undone.left.len(), journal.entries().0.len()), (1, 1), "{undone:?}");
     }
 
     #[test]

@@ -61,11 +61,15 @@ impl Driver for LabDriver {
                 if let Some(problem) = validate(&machines).problems.into_iter().next() {
                     return Err(Failure { blame: Blame::User, text: problem.text, help: problem.help });
                 }
+                tell.account(self.account());
                 let made = machines.iter().map(|machine| self.create(&claim, machine, &ssh_public_key, tell));
                 Ok(Answer::Created { machines: made.collect::<Result<_, _>>()? })
             }
             Task::Status { claim, .. } => self.status(&claim),
-            Task::Destroy { claim, .. } => self.destroy(&claim, tell),
+            Task::Destroy { claim, .. } => {
+                tell.account(self.account());
+                self.destroy(&claim, tell)
+            }
             Task::List { .. } => {
                 let notes = self.notes()?;
                 Ok(Answer::Listed { resources: notes.iter().map(Note::listed).collect() })
@@ -82,6 +86,7 @@ fn setting(kind: SettingKind, about: &str, default: serde_json::Value) -> Settin
         default: (!default.is_null()).then_some(default),
         environment: Vec::new(),
         from_metadata: false,
+        metadata: None,
         renamed: Vec::new(),
     }
 }
@@ -216,6 +221,11 @@ fn disk(volume: &VolumeRequest) -> Result<DiskSpec, String> {
 }
 
 impl LabDriver {
+    /// Where the guests are.
+    fn account(&self) -> String {
+        self.state_dir.to_string_lossy().into_owned()
+    }
+
     fn folder(&self) -> PathBuf {
         self.state_dir.join("lab-claims")
     }

@@ -3,6 +3,8 @@
 use super::error::QueueError;
 use record::plan::Plan;
 use record::stack::Rebuild;
+use record::target::TargetKind;
+use run::controller::targets_of;
 
 /// Refuses a plan whose rounds depend on each other: nobody who does a block knows the other blocks.
 ///
@@ -23,13 +25,23 @@ pub fn unfit(plan: &Plan) -> Result<(), QueueError> {
     for (budget, is_set) in [
         ("time", measure.max_seconds.is_some()),
         ("written", measure.max_written_bytes.is_some()),
-        ("cost", measure.max_cost.is_some()),
+        ("money", measure.max_cost.is_some()),
     ] {
         if is_set {
             reasons.push(format!(
                 "the budget `{budget}` is that of the whole run: give a number of `rounds` instead"
             ));
         }
+    }
+    let created = plan.targets.iter().find(|target| {
+        matches!(target.kind, TargetKind::Created { .. }) && targets_of(plan).contains(&target.name.as_str())
+    });
+    if let Some(target) = created {
+        reasons.push(format!(
+            "target `{}` is created by a driver for one run, but blocks run on machines that are there whenever the queue \
+             hands them out: use `diskproof run`, or name machines that exist (`ssh`)",
+            target.name
+        ));
     }
     if let Some(cell) = plan.cells.iter().find(|cell| cell.find().is_some()) {
         let name = &cell.workload.name;

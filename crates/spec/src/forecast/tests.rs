@@ -178,10 +178,13 @@ fn the_budget_that_is_spent_first_is_named() {
     };
     for (measure, expected) in [
         ("{ rounds: 10 }", (None, None)),
-        ("{ rounds: 10, budget: { time: 1h, cost: 5, written: 1g } }", (None, None)),
-        ("{ rounds: 10, budget: { time: 60s, cost: 5, written: 1g } }", (Some((Budget::Time, 4.0)), None)),
-        ("{ rounds: 10, budget: { time: 1h, cost: 0.01, written: 1g } }", (Some((Budget::Cost, 7.0)), None)),
-        ("{ rounds: 10, budget: { time: 60s, cost: 5, written: 7m } }", (Some((Budget::Written, 2.0)), None)),
+        ("{ rounds: 10, budget: { time: 1h, money: 5, written: 1g } }", (None, None)),
+        ("{ rounds: 10, budget: { time: 60s, money: 5, written: 1g } }", (Some((Budget::Time, 4.0)), None)),
+        ("{ rounds: 10, budget: { time: 1h, money: 0.01, written: 1g } }", (Some((Budget::Cost, 7.0)), None)),
+        (
+            "{ rounds: 10, budget: { time: 60s, money: 5, written: 7m } }",
+            (Some((Budget::Written, 2.0)), None),
+        ),
         ("{ until: { interval: 5% }, budget: { time: 5m } }", (Some((Budget::Time, 23.0)), Some((6, 6)))),
         ("{ until: { interval: 5% }, budget: { time: 30s } }", (Some((Budget::Time, 2.0)), Some((3, 3)))),
         ("{ rounds: 4, until: { interval: 5% } }", (None, Some((4, 4)))),

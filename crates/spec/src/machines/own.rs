@@ -9,10 +9,10 @@ use crate::price::per_hour;
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::source::Source;
-use crate::target;
 use crate::tree::{Key, Node};
 use crate::value;
 use crate::vocabulary::{MACHINE, MACHINES};
+use crate::{target, target_keys};
 use record::machine::{Mac, Machine, MachinePrice};
 use std::collections::BTreeSet;
 
@@ -110,7 +110,7 @@ fn machine(
         machine.mac = Some(mac(node, problems)?);
     }
     if let Some(node) = fields.get("address") {
-        machine.address = Some(target::plain_address(node, &Scope::default(), problems)?);
+        machine.address = Some(target_keys::plain_address(node, &Scope::default(), problems)?);
     }
     if let Some(node) = fields.get("price") {
         machine.price = Some(price(node, currency, problems)?);

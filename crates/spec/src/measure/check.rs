@@ -1,6 +1,6 @@
 //! Checks of `measure` that need the cells: whether they have the metric, whether there is anything to compare, and the prices.
 
-use super::best;
+use super::{best, money};
 use crate::diagnostic::printable;
 use crate::problems::Problems;
 use crate::tree::{Node, find};
@@ -19,21 +19,21 @@ pub(crate) struct Rest<'a> {
 
 /// Checks `measure` against the rest of the file.
 pub(crate) fn check(node: &Node, measure: &Measure, rest: &Rest<'_>, problems: &mut Problems<'_>) {
-    if let Some(cost) = find(node, "budget").and_then(|budget| find(budget, "cost")) {
-        prices(cost, rest, problems);
+    if let Some(most) = money::node(node) {
+        prices(most, rest, problems);
     }
     if let (Some(node), Some(until)) = (find(node, "until"), &measure.until) {
         goal(node, until, rest, problems);
     }
 }
 
-fn prices(cost: &Node, rest: &Rest<'_>, problems: &mut Problems<'_>) {
+fn prices(most: &Node, rest: &Rest<'_>, problems: &mut Problems<'_>) {
     if rest.has_driver {
         return;
     }
     if rest.prices.is_empty() {
         problems
-            .add(cost.span, "money can't be counted: no volume has a price")
+            .add(most.span, "money can't be counted: no volume has a price")
             .help("say what each volume costs: `vol: { price: 8/month, ... }`");
         return;
     }
@@ -42,7 +42,7 @@ fn prices(cost: &Node, rest: &Rest<'_>, problems: &mut Problems<'_>) {
     let free: BTreeSet<&str> = volumes.filter(|name| !rest.prices.per_hour.contains_key(*name)).collect();
     if !free.is_empty() {
         let names = printable(&free.into_iter().collect::<Vec<_>>().join(", "), 100);
-        problems.note(cost.span, format!("volumes without a price count as free: {names}"));
+        problems.note(most.span, format!("volumes without a price count as free: {names}"));
     }
 }
 

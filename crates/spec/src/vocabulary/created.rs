@@ -13,6 +13,7 @@ pub(crate) static CREATED: Table = Table {
             Shape::Text,
             "Name of the driver that creates it (`diskproof driver list`); its settings stand beside this key",
         ),
+        key("with", Shape::MapOf(&Shape::Levels), "Factors and their levels: one machine per combination"),
         key(
             "volumes",
             Shape::MapOf(&Shape::Map(&CREATED_VOLUME)),

@@ -8,6 +8,7 @@ use record::judged::CellView;
 use record::plan::{Cell, Plan};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Differences in the way of measuring. Rounds and budgets don't count, since the intervals contain them.
 pub(super) fn of_runs(run: &Plan, baseline: &Plan) -> Vec<Difference> {
@@ -18,7 +19,7 @@ pub(super) fn of_runs(run: &Plan, baseline: &Plan) -> Vec<Difference> {
     found.extend(changes(&then.trim, &now.trim, "measure.trim"));
     let mut found: Vec<Difference> =
         found.into_iter().map(|change| change.difference(Severity::Caveat, None, means)).collect();
-    let names = |plan: &Plan| -> Vec<String> {
+    let names = |plan: &Plan| -> BTreeSet<String> {
         plan.shuffled.iter().flatten().map(|volume| volume.name.clone()).collect()
     };
     let means = "in one of the runs the stacks stand on other volumes in each round";

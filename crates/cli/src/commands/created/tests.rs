@@ -63,7 +63,7 @@ fn plan(price: &str, budget: &str) -> Plan {
     let text = format!(
         "experiment: demo\ncurrency: EUR\ntargets: {{ a: {{ driver: d, {price} volumes: {{ v: {{ size: 1g }} }} }} }}\n\
          stacks: {{ s: {{ on: v }} }}\nworkloads: {{ w: {{ rw: read, bs: 4k, size: 64m }} }}\n\
-         measure: {{ trial: 60s, rounds: 100, budget: {{ cost: {budget} }} }}\n"
+         measure: {{ trial: 60s, rounds: 100, budget: {{ money: {budget} }} }}\n"
     );
     spec::parse(&text, "demo.yaml", Path::new("/"), &BTreeMap::new()).unwrap().plan
 }

@@ -200,7 +200,7 @@ mod tests {
             "at most 5.0 s by the budget: not even enough for one round"
         );
         assert_eq!(
-            said("{ until: { interval: 5% }, budget: { rounds: 9, time: 1h, cost: 0.0055 } }"),
+            said("{ until: { interval: 5% }, budget: { rounds: 9, time: 1h, money: 0.0055 } }"),
             "at most 0.0055 EUR by the budget: enough for about 4 rounds, spent before the first look"
         );
     }

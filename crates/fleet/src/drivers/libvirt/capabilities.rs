@@ -25,6 +25,7 @@ fn table(rows: &[Row]) -> BTreeMap<String, Setting> {
         default: row.default.map(|default| default()),
         environment: Vec::new(),
         from_metadata: false,
+        metadata: None,
         renamed: Vec::new(),
     };
     rows.iter().map(|row| (row.key.to_owned(), setting(row))).collect()

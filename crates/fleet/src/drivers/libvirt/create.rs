@@ -5,7 +5,7 @@ use super::note::{Guest, Note, guests};
 use super::place::Place;
 use super::settings::{Wanted, is_direct, read};
 use super::validate::{FANOUT, offer, rates};
-use super::{failure, names, pools, reach, refused};
+use super::{failure, names, place, pools, reach, refused};
 use crate::at::{At, AtOptions, on_each};
 use crate::images;
 use crate::libvirt::{
@@ -47,6 +47,9 @@ pub(super) fn create(
         refused(problems.iter().map(line).collect::<Vec<_>>().join("; "), "")
     })?;
     let hosts = connect(options, &wanted)?;
+    if let [at] = hosts.values().collect::<Vec<_>>().as_slice() {
+        tell.account(place::account(at));
+    }
     let made = on_each(wanted.iter().collect(), FANOUT, &|wanted: &Wanted| {
         let at = hosts.get(&wanted.host).ok_or_else(|| refused("a host is missing", ""))?;
         one(at, claim, wanted, key, tell).map_err(|error| {

@@ -43,7 +43,13 @@ pub(super) fn destroy(
         ));
     }
     let folder = driver::serve::text(settings, "folder").filter(|folder| folder.starts_with('/'));
-    let gone = on_hosts(options, settings, &|at| on_host(at, claim, folder, tell))?;
+    let is_one = super::settings::hosts(settings).len() == 1;
+    let gone = on_hosts(options, settings, &|at| {
+        if is_one {
+            tell.account(place::account(at));
+        }
+        on_host(at, claim, folder, tell)
+    })?;
     let (mut removed, mut left) = (Vec::new(), Vec::new());
     for host in gone {
         removed.extend(host.removed);

@@ -34,6 +34,11 @@ pub(super) fn root(at: &At) -> String {
     at.state("driver")
 }
 
+/// Where the claims of a host are: another user of the host has another folder.
+pub(super) fn account(at: &At) -> String {
+    format!("{}:{}", at.name(), root(at))
+}
+
 /// A machine of a claim on a host, while it is made.
 pub(super) struct Place<'a> {
     pub(super) at: &'a At,
