@@ -282,7 +282,7 @@ fn field_cases_tell_what_to_write_for_real_disks() {
     }
 }
 
-/// Each is one command and takes less than fifteen minutes; their parameters request longer runs.
+/// Each is one command and takes less than fifteen minutes, two of them half an hour; their parameters request longer runs.
 #[test]
 fn every_one_loads_and_its_short_form_is_forecast_to_take_less_than_fifteen_minutes() {
     let entries = std::fs::read_dir(shipped("")).unwrap();
@@ -297,7 +297,9 @@ fn every_one_loads_and_its_short_form_is_forecast_to_take_less_than_fifteen_minu
         // With `until` the forecast covers the largest number of rounds; a budget ends it earlier.
         let seconds =
             diskproof_spec::forecast(&plan).seconds.min(plan.measure.max_seconds.unwrap_or(f64::MAX));
-        let most = if name == "iops-per-price.yaml" { 1800.0 } else { 900.0 };
+        // Guests of one host take turns, so two kinds of machines take the time of both.
+        let long = ["iops-per-price.yaml", "raid0-by-width-created.yaml"].contains(&name.as_str());
+        let most = if long { 1800.0 } else { 900.0 };
         assert!(seconds < most, "{name}: {seconds} s");
     }
 }
