@@ -57,12 +57,12 @@ mod tests {
     fn a_bill_says_time_money_forecast_and_what_it_leaves_out() {
         assert_eq!(
             bill(&made(vec![item(Some(3.6)), item(Some(3.6))], false, Some(14.4))).unwrap(),
-            "Created machines: they existed for 12 min, which costs 7.20 EUR by started billing unit; the forecast was 14.40 EUR."
+            "Created machines: they existed for 12 min 0 s, which costs 7.20 EUR by started billing unit; the forecast was 14.40 EUR."
         );
         let part = bill(&made(vec![item(Some(3.6)), item(None)], true, None)).unwrap();
         assert_eq!(
             part,
-            "Created machines: they had existed for 12 min at the end of the session, and stayed, which costs 3.60 EUR by started billing \
+            "Created machines: they had existed for 12 min 0 s at the end of the session, and stayed, which costs 3.60 EUR by started billing \
              unit; 1 machine or volume has no price."
         );
         assert_eq!(bill(&made(vec![item(None)], false, None)), None);

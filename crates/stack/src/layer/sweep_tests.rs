@@ -79,7 +79,9 @@ fn check(provider: &str, machines: usize, device: &dyn Fn(&str) -> PathBuf) {
         let members: Vec<&str> = array[begin.len()..].split(' ').filter(|word| *word != "--force").collect();
         assert_eq!((members.len(), array.contains("--force")), (width, width == 1), "{array}");
         assert_eq!(members.iter().collect::<BTreeSet<_>>().len(), width, "{array}");
-        assert_eq!(filesystem, &format!("mkfs.xfs -q -K -L l -d su=65536,sw={width} -m uuid=U /dev/md200"));
+        // One volume is no stripe.
+        let stripe = if width > 1 { format!("-d su=65536,sw={width} ") } else { String::new() };
+        assert_eq!(filesystem, &format!("mkfs.xfs -q -K -L l {stripe}-m uuid=U /dev/md200"));
         widths.entry(width).or_default().insert((cell.target.clone(), scheduler.clone()));
     }
     assert_eq!(widths.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 16]);
