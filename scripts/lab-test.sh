@@ -21,12 +21,20 @@ zfs=()
 [ "${LAB_ZFS:-yes}" = yes ] || zfs=(--without-zfs)
 can_root || die "the lab needs root"
 
-# A program, without what only a debugger wants, at the same path in the stage.
+# A program without its symbols, at the same path in the stage: a guest decrypts each byte in software.
 stage_program() {
     [ -x "$1" ] || return 0
     mkdir -p "$stage$(dirname "$1")"
-    strip --strip-debug -o "$stage$1" "$1"
+    strip -o "$stage$1" "$1"
 }
+
+# The beginnings of the names of tests that are asked for, as a regular expression.
+wanted=()
+for ((at = 1; at <= $#; at++)); do
+    if [ "${!at}" = --skip ]; then at=$((at + 1)); else wanted+=("${!at}"); fi
+done
+[ ${#wanted[@]} -gt 0 ] || wanted=(lab_)
+pattern=$(IFS="|" && echo "${wanted[*]}")
 
 cargo binary
 # of the whole workspace, as in other tiers: for fewer packages cargo would choose other features and compile most of it anew
@@ -38,7 +46,7 @@ for crate in $crates; do
     [ -d "crates/$crate" ] || die "there is no crate $crate"
     for program in $(grep -F "\"manifest_path\":\"$root_dir/crates/$crate/Cargo.toml\"" <<<"$tested" | grep '"test":true' | grep -o '"executable":"[^"]*"' | cut -d'"' -f4); do
         # all of the list is read: a grep that ends at the first match breaks the pipe, and the program would count as without tests
-        [ "$("$program" --list 2>/dev/null | grep -c '^lab_.*: test$')" -gt 0 ] || continue
+        [ "$("$program" --list 2>/dev/null | grep -cE "^($pattern).*: test$")" -gt 0 ] || continue
         stage_program "$program"
         programs+=("$crate:$program")
     done
@@ -53,7 +61,7 @@ cp -r experiments "$stage$root_dir/"
 disks=()
 for disk in killed1 killed2; do disks+=(--disk "$disk:size=64m"); done
 lab up --name "$name" --memory "${LAB_MEMORY:-1g}" "${zfs[@]}" "${disks[@]}"
-tar -C "$stage" -cf - . | lab ssh --name "$name" -- tar --no-same-owner --no-overwrite-dir -C / -xf -
+tar -C "$stage" -cf - . | gzip -1 | lab ssh --name "$name" -- tar --no-same-owner --no-overwrite-dir -C / -xzf -
 # how many faults and kills there were is what such a run is for
 tries=()
 show=()

@@ -22,7 +22,7 @@ for ((part = 0; part < parts; part++)); do
     files+=("$log")
     passed "$log" && continue
     DISKPROOF_TEST_FAILURES=10 DISKPROOF_TEST_SEED=$((seed + part)) \
-        cargo test --quiet --locked -p diskproof --test loop_failures -- --nocapture >"$log" 2>&1 || true
+        cargo test --quiet --locked --workspace --test loop_failures -- --nocapture >"$log" 2>&1 || true
     passed "$log" || { tail -40 "$log" >&2; die "part $part (seed $((seed + part))) failed"; }
 done
 {

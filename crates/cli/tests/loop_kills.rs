@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const KILLS: u32 = 16;
 /// The number of kills in a guest, which is slow.
-const KILLS_IN_A_GUEST: u32 = 6;
+const KILLS_IN_A_GUEST: u32 = 4;
 const NOBODY: u32 = 65534;
 const EMULATED: &str = "
 experiment: emulated

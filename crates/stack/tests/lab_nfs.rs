@@ -21,7 +21,7 @@ const SERVED: Matrix = Matrix {
     scenarios: |bench| served(&bench.dir.join("lent")).into_iter().take(scenarios()).collect(),
     child: "lab_nfs_child_that_dies",
     acts: &["export_nfs", "mount_nfs"],
-    failures_every: 3,
+    is_slow: true,
 };
 /// The least number of faults in the matrix of one scenario: two acts, five moments each.
 const FEWEST_FAULTS: usize = 10;

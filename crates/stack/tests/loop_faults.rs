@@ -17,7 +17,7 @@ const ALL: Matrix = Matrix {
     scenarios: |bench| scenarios(&bench.dir.join("lent")),
     child: "loop_child_that_dies",
     acts: &[],
-    failures_every: 1,
+    is_slow: false,
 };
 
 #[test]

@@ -202,7 +202,7 @@ const POOLS: Matrix = Matrix {
     },
     child: "loop_child_that_dies_with_a_pool",
     acts: &["set_arc_max", "start_zfs_fuse", "create_pool"],
-    failures_every: 3,
+    is_slow: true,
 };
 /// The least number of faults in the matrix: two acts, five moments each.
 const FEWEST_FAULTS: usize = 10;
@@ -220,7 +220,7 @@ fn lab_any_moment_of_a_pool_may_be_the_last() {
 /// In the lab only: zfs-fuse takes three seconds to stop.
 #[test]
 fn lab_any_step_of_a_pool_may_fail() {
-    faults(Fault::Fail, FEWEST_FAULTS / POOLS.failures_every);
+    faults(Fault::Fail, FEWEST_FAULTS);
 }
 
 /// No test by itself: the process that is killed, in the lab as well. Does nothing when it runs with the others.
