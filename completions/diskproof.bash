@@ -8468,7 +8468,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__resume)
-            opts="-q -h --from --take-over --copy-to --rounds --time --written --money --cost --provision --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --from --take-over --copy-to --plain-http --rounds --time --written --money --cost --provision --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -8574,7 +8574,7 @@ _diskproof() {
             return 0
             ;;
         diskproof__subcmd__run)
-            opts="-q -h --on --size --set --seed --provision --destroy --copy-to --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
+            opts="-q -h --on --size --set --seed --provision --destroy --copy-to --plain-http --json --config --store --state --color --sudo --ssh-config --progress --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

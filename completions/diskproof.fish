@@ -160,6 +160,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l sudo -d 'aut
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l provision -d 'Run every provisioning step again, also where nothing changed since the last time'
+complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l plain-http -d 'Speak http with a bucket on another machine: everybody on the way can read and change what is sent (DISKPROOF_PLAIN_HTTP=allow)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s q -l quiet -d 'The same as --progress none'
 complete -c diskproof -n "__fish_diskproof_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -178,6 +179,7 @@ complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l sudo -d '
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l ssh-config -d 'The file that ssh reads instead of ~/.ssh/config (DISKPROOF_SSH_CONFIG)' -r -F
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l progress -d 'How a run shows its progress: auto, live, blank, lines, json or none (DISKPROOF_PROGRESS)' -r
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l take-over -d 'Go on although another controller has the run: that one is dead, or shall stop before its next trial'
+complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l plain-http -d 'Speak http with a bucket on another machine: everybody on the way can read and change what is sent (DISKPROOF_PLAIN_HTTP=allow)'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l provision -d 'Run every provisioning step again, also where nothing changed since the last time'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -l json -d 'Print every event as one line of JSON; the same as --progress json'
 complete -c diskproof -n "__fish_diskproof_using_subcommand resume" -s q -l quiet -d 'The same as --progress none'

@@ -422,6 +422,9 @@ pub(crate) struct RunArgs {
     /// file:///FOLDER or none (DISKPROOF_COPY_TO)
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) copy_to: Option<String>,
+    /// Speak http with a bucket on another machine: everybody on the way can read and change what is sent (DISKPROOF_PLAIN_HTTP=allow)
+    #[arg(long)]
+    pub(crate) plain_http: bool,
     #[command(flatten)]
     pub(crate) events: Events,
 }
@@ -440,6 +443,9 @@ pub(crate) struct Resume {
     /// (DISKPROOF_COPY_TO)
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) copy_to: Option<String>,
+    /// Speak http with a bucket on another machine: everybody on the way can read and change what is sent (DISKPROOF_PLAIN_HTTP=allow)
+    #[arg(long)]
+    pub(crate) plain_http: bool,
     /// Raise the budget of rounds; only for a run with `measure: until`, which stops when the result is sure enough
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) rounds: Option<u32>,
@@ -569,12 +575,12 @@ pub(crate) struct Completions {
 impl Verb {
     /// The settings that only this command takes.
     pub(crate) fn settings(&self) -> Typed {
-        let copy_to = match self {
-            Self::Run(run) => run.copy_to.clone(),
-            Self::Resume(resume) => resume.copy_to.clone(),
-            _ => None,
+        let (copy_to, plain_http) = match self {
+            Self::Run(run) => (run.copy_to.clone(), run.plain_http),
+            Self::Resume(resume) => (resume.copy_to.clone(), resume.plain_http),
+            _ => (None, false),
         };
-        Typed { json: self.json_events(), copy_to }
+        Typed { json: self.json_events(), copy_to, plain_http }
     }
 
     /// Whether a run prints its events as JSON.

@@ -7,8 +7,8 @@ mod tests;
 
 use crate::args::{Global, Typed};
 use keys::{
-    ALLOWED_SIGNERS, COLOR, COPY_TO, Color, CopyTo, FromText, KEYS, Key, PROGRESS, Progress, SSH_CONFIG,
-    STATE, STORE, SUDO, Sudo,
+    ALLOWED_SIGNERS, COLOR, COPY_TO, Color, CopyTo, FromText, KEYS, Key, PLAIN_HTTP, PROGRESS, PlainHttp,
+    Progress, SSH_CONFIG, STATE, STORE, SUDO, Sudo,
 };
 use record::printable::Shown as _;
 use std::ffi::OsString;
@@ -78,6 +78,8 @@ pub(crate) struct Settings {
     pub(crate) allowed_signers: Setting<Option<PathBuf>>,
     /// See [`COPY_TO`].
     pub(crate) copy_to: Setting<CopyTo>,
+    /// See [`PLAIN_HTTP`].
+    pub(crate) plain_http: Setting<PlainHttp>,
     /// The configuration files that diskproof looks for, and whether each exists.
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
@@ -191,12 +193,13 @@ impl Settings {
             ssh_config: pick(SSH_CONFIG, &said, || Ok(None))?,
             allowed_signers: pick(ALLOWED_SIGNERS, &said, || Ok(None))?,
             copy_to: pick(COPY_TO, &said, || Ok(CopyTo(None)))?,
+            plain_http: pick(PLAIN_HTTP, &said, || Ok(PlainHttp::Never))?,
             files: files.into_iter().map(|(path, _)| (path.clone(), path.exists())).collect(),
         })
     }
 
     /// Every setting as name, value and origin, in the documented order.
-    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 8] {
+    pub(crate) fn rows(&self) -> [(Key, String, &Origin); 9] {
         [
             (STORE, self.store.value.to_text(), &self.store.origin),
             (STATE, self.state.value.to_text(), &self.state.origin),
@@ -206,7 +209,13 @@ impl Settings {
             (SSH_CONFIG, self.ssh_config.value.to_text(), &self.ssh_config.origin),
             (ALLOWED_SIGNERS, self.allowed_signers.value.to_text(), &self.allowed_signers.origin),
             (COPY_TO, self.copy_to.value.to_text(), &self.copy_to.origin),
+            (PLAIN_HTTP, self.plain_http.value.to_text(), &self.plain_http.origin),
         ]
+    }
+
+    /// Whether http without encryption is allowed.
+    pub(crate) fn allows_plain_http(&self) -> bool {
+        self.plain_http.value == PlainHttp::Allow
     }
 
     /// Whether text for this stream may have colours.
@@ -248,6 +257,7 @@ fn typed(global: &Global, verb: &Typed, here: &Path) -> Vec<Said> {
         (SUDO, plain(&global.sudo), SUDO.flag),
         (SSH_CONFIG, path(&global.ssh_config), SSH_CONFIG.flag),
         (COPY_TO, verb.copy_to.clone(), COPY_TO.flag),
+        (PLAIN_HTTP, verb.plain_http.then(|| PlainHttp::Allow.to_text()), PLAIN_HTTP.flag),
         (PROGRESS, progress.map(|(text, _)| text.to_owned()), progress.map_or("", |(_, flag)| flag)),
     ];
     all.into_iter()

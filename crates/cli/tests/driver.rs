@@ -22,9 +22,10 @@ fn home(changes: &[(&str, &str)]) -> TempDir {
     std::fs::write(&path, text).unwrap();
     std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     let settings = format!(
-        "root: {}\nvolumes: {{ a: {{ size: 1g, iops: 7 }}, b: {{}} }}\n",
+        "root: {}\nvolumes: {{ a: {{ size: 1g }}, b: {{}} }}\n",
         home.path().join("root").to_string_lossy()
     );
+    std::fs::create_dir(home.path().join("root")).unwrap();
     std::fs::write(home.path().join("settings.yaml"), settings).unwrap();
     home
 }
@@ -75,7 +76,7 @@ fn journal(home: &Path) -> usize {
 fn a_check_that_is_interrupted_or_killed_loses_no_machine() {
     // The driver takes its time once the machines of the first claim exist.
     let slow =
-        ("    if do == \"status\":\n", "    if do == \"status\":\n        import time; time.sleep(4)\n");
+        ("    notes = [", "    if do == \"status\":\n        import time; time.sleep(4)\n    notes = [");
     for (signal, code) in [("TERM", Some(143)), ("KILL", None)] {
         let home = home(&[slow]);
         let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("diskproof"))
@@ -114,25 +115,23 @@ fn each_mistake_breaks_its_rule() {
         // It forgets whose they are.
         (("note[\"claim\"][\"id\"] == claim[\"id\"]", "True"), "`destroy` touches no other claim"),
         // It makes new ones each time.
-        (("{claim['id'][:12]}", "{os.urandom(6).hex()}"), "makes nothing more"),
+        (("{claim['id'][:12]}", "{__import__('os').urandom(6).hex()}"), "makes nothing more"),
         // It returns another machine than the one that it has.
         (
-            (
-                "return {\"name\": machine[\"name\"], \"id\": id,",
-                "return {\"name\": machine[\"name\"], \"id\": os.urandom(4).hex(),",
-            ),
+            ("return {**machine,", "return {**machine, \"id\": __import__('os').urandom(4).hex(),"),
             "returns the same machines",
         ),
         // It says nothing of what it makes.
-        (("    say(\"resource\", exists=True, **resource)\n", ""), "an event tells of each machine"),
+        (("        say(\"resource\", exists=True, **resource)\n", ""), "an event tells of each machine"),
         // It takes any key.
-        (("part[\"settings\"].keys() - kinds.keys()", "()"), "refuses an unknown setting by its name"),
+        (("one[\"settings\"].keys() ^ SETTINGS.keys()", "()"), "refuses an unknown setting by its name"),
         // It minds no version.
         (("protocol.split(\".\")[0] != \"1\"", "False"), "another major version"),
         // It prints a secret.
         (("\"secrets\": []", "\"secrets\": [\"FOLDER_SECRET\"]"), "no secret is in the output"),
     ] {
-        let secret = ("try:\n", "print(os.environ.get('FOLDER_SECRET', ''), file=sys.stderr)\ntry:\n");
+        let secret =
+            ("try:\n", "import os, sys\nprint(os.environ.get('FOLDER_SECRET', ''), file=sys.stderr)\ntry:\n");
         let changes = if rule.contains("secret") { vec![change, secret] } else { vec![change] };
         let home = home(&changes);
         let (code, out, err) = check(home.path());

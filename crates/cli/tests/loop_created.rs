@@ -14,8 +14,8 @@ const EXAMPLE: &str = include_str!("../../../examples/drivers/diskproof-driver-f
 
 /// What a price turns the example's offers into: 3.60 EUR per started hour and machine.
 const PRICED: (&str, &str) = (
-    "[{\"volumes\": [{} for _ in m[\"volumes\"]]}",
-    "[{\"price\": {\"per_hour\": 3.6, \"currency\": \"EUR\", \"unit_seconds\": 3600, \"least_seconds\": 60}, \"volumes\": [{} for _ in m[\"volumes\"]]}",
+    "[{\"volumes\": [{} for _ in one[\"volumes\"]]}",
+    "[{\"price\": {\"per_hour\": 3.6, \"currency\": \"EUR\", \"unit_seconds\": 3600, \"least_seconds\": 60}, \"volumes\": [{} for _ in one[\"volumes\"]]}",
 );
 
 /// The folders of the controller and of the created machines, and the sshd that all of them are.
@@ -44,11 +44,12 @@ impl Site {
             host_key.trim()
         );
         let key = format!(
-            "open('{at}/user.pub', 'a').write(_['ssh_public_key'] + '\\n')\n        return {{\"created\": {{\"machines\": [create"
+            "\"create\": lambda: open('{at}/user.pub', 'a').write(_['ssh_public_key'] + '\\n') and {{"
         );
         let own = [
             ("\"address\": \"192.0.2.1\"", reached.as_str()),
-            ("return {\"created\": {\"machines\": [create", key.as_str()),
+            ("\"create\": lambda: {", key.as_str()),
+            ("SETTINGS = {", "SETTINGS = {\"model\": {\"kind\": \"text\", \"about\": \"its kind\"}, "),
         ];
         let mut text = EXAMPLE.to_owned();
         for (from, to) in own.iter().chain(changes) {
@@ -59,7 +60,7 @@ impl Site {
         let driver = dir.join("bin/diskproof-driver-folder");
         fs::write(&driver, text).unwrap();
         fs::set_permissions(&driver, Permissions::from_mode(0o755)).unwrap();
-        for folder in ["data/a", "data/b"] {
+        for folder in ["data/a", "data/b", "root"] {
             fs::create_dir_all(dir.join(folder)).unwrap();
         }
         Some(Self { dir, _sshd: sshd, _alone: alone })
@@ -125,12 +126,22 @@ fn loop_a_run_creates_its_machines_and_destroys_them() {
     let (code, out, err) = site.run(&["run", "e.yaml", "--quiet"]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(err.contains("creating big, small") && err.contains("destroying"), "{err}");
+    // Two machines for one started hour: so it was expected, and so it was.
+    let billed = "by started billing unit; the forecast was 7.20 EUR.";
+    assert!(err.contains("which costs 7.20 EUR") && err.contains(billed), "{err}");
     assert_eq!((site.exists(), site.journal()), (vec![], 0));
     let (_, out, _) = site.run(&["export", "latest", "--json"]);
     let run: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(run["cells"].as_array().unwrap().len(), 2, "{out}");
     // The price came from the driver.
     assert!(out.contains("3.6"), "{out}");
+    let bill = &run["environment"]["bills"][0];
+    assert_eq!((&bill["amount"], &bill["forecast"]), (&7.2.into(), &7.2.into()), "{bill}");
+    assert_eq!((&bill["stays"], bill["items"].as_array().unwrap().len()), (&false.into(), 2), "{bill}");
+    assert!(bill["ended_unix"].as_u64() >= bill["begun_unix"].as_u64(), "{bill}");
+    let (_, shown, _) = site.run(&["show"]);
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("which costs 7.20 EUR") && shown.contains(billed), "{shown}");
     // A budget below one started hour of two machines is refused before anything is created.
     site.experiment("currency: EUR\n");
     let text = fs::read_to_string(site.dir.join("e.yaml")).unwrap();
@@ -205,13 +216,12 @@ fn loop_a_wrong_setting_is_shown_at_its_line_and_nothing_is_created() {
 fn loop_a_controller_killed_at_any_moment_loses_no_machine() {
     // Each step of the driver takes a while, so that kills hit every part of it.
     let slow = (
-        "    say(\"resource\", exists=True, **resource)",
-        "    import time; time.sleep(0.1); say(\"resource\", exists=True, **resource)",
+        "        say(\"resource\", exists=True, **resource)",
+        "        import time; time.sleep(0.1); say(\"resource\", exists=True, **resource)",
     );
     let Some(site) = Site::new("killed", &[slow]) else { return };
     site.experiment("");
     // A neighbour's machine with a lookalike name.
-    fs::create_dir_all(site.dir.join("root")).unwrap();
     let note = r#"{"kind":"machine","name":"big","id":"neighbour","claim":{"id":"00000000000000000000000000000000","run":"theirs","deadline":1}}"#;
     fs::write(site.dir.join("root/neighbour.json"), note).unwrap();
     let mut found = 0;

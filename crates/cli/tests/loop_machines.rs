@@ -33,7 +33,7 @@ fn loop_status_shows_who_is_on_and_who_is_off_holds_nobody_up() {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     assert_eq!(by("ham1")["facts"]["boot_id"], boot.trim());
     for (name, state, reason) in [
-        ("lost", "off", "timed out"),
+        ("lost", "no_answer", "timed out"),
         ("closed", "no_ssh", "Connection refused"),
         ("stranger", "no_ssh", "Host key verification failed"),
     ] {
@@ -45,7 +45,7 @@ fn loop_status_shows_who_is_on_and_who_is_off_holds_nobody_up() {
     let table = text(&site.run(&["status", "@storage,closed"]).stdout);
     assert!(table.starts_with("machine  state") && table.contains("\nham0     on     "), "{table}");
     assert!(
-        table.contains("\nclosed   no ssh   connect to host")
+        table.contains("\nclosed   no ssh     connect to host")
             && table.contains("\n2 of 3 on, which are one machine: "),
         "{table}"
     );

@@ -185,3 +185,47 @@ fn ctrl_c_ends_a_push_and_leaves_nothing() {
     let left = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("diskproof-push-"));
     assert_eq!(left.count(), 0);
 }
+
+/// A name that no resolver knows: a place that is not refused can't be reached.
+const ELSEWHERE: &str = "[default]\nendpoint_url = http://no-such-host.invalid:9\n";
+
+#[test]
+fn a_bucket_without_encryption_elsewhere_needs_a_flag_or_the_setting() {
+    let home = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| {
+        let path = home.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    put(".aws/config", ELSEWHERE);
+    put(
+        "e.yaml",
+        "experiment: e\nvolumes: { v: { directory: /nowhere } }\nstacks: { s: { on: v } }\nworkloads: { r: { rw: read, size: 1m } }\n",
+    );
+    put("a.json", FIO);
+    assert_eq!(diskproof(home.path(), &["import", "a.json", "--name", "queries"]).code, 0);
+    let verbs: [&[&str]; 4] = [
+        &["run", "e.yaml", "--copy-to", "s3://bucket/copies"],
+        &["resume", "--from", "s3://bucket/copies"],
+        &["pull", "s3://bucket/one"],
+        &["push", "latest", "s3://bucket/one", "--yes"],
+    ];
+    let is_refused = |args: &[&str]| {
+        let answer = diskproof(home.path(), args);
+        let refused = answer.err.contains("s3://bucket")
+            && answer.err.contains("leads to http://no-such-host.invalid:9, without encryption");
+        assert_ne!(answer.code, 0, "{args:?}");
+        if refused {
+            assert!(answer.err.contains("--plain-http or the setting plain_http"), "{}", answer.err);
+        }
+        refused
+    };
+    for args in verbs {
+        assert!(is_refused(args), "{args:?}");
+    }
+    // `push` and `pull` would wait for the name for long, so two stand for all.
+    let allowed: Vec<&str> = verbs[1].iter().copied().chain(["--plain-http"]).collect();
+    assert!(!is_refused(&allowed), "{allowed:?}");
+    put(".config/diskproof/config.yaml", "plain_http: allow\n");
+    assert!(!is_refused(verbs[0]) && !is_refused(verbs[1]));
+}

@@ -217,10 +217,24 @@ pub struct Capabilities {
     pub settings: BTreeMap<String, Setting>,
     /// Settings of volumes.
     pub volume_settings: BTreeMap<String, Setting>,
-    /// Environment variables that it reads for its secrets. No others are passed on besides `PATH`, `HOME` and `LC_ALL`.
+    /// Environment variables that it reads for its secrets. No others are passed on besides `PATH`, `HOME` and `LC_ALL`. No setting may take
+    /// its value from one of them.
     pub secrets: Vec<String>,
     /// Whether the provider itself removes machines at the deadline.
     pub enforces_deadline: bool,
+}
+
+impl Capabilities {
+    /// The first setting that takes its value from a variable of a secret, and that variable. Settings are kept in the journal, and secrets
+    /// must not be, so a driver can't have such a setting.
+    #[must_use]
+    pub fn kept_secret(&self) -> Option<(&str, &str)> {
+        let all = self.settings.iter().chain(&self.volume_settings);
+        let mut named =
+            all.flat_map(|(key, setting)| setting.environment.iter().map(move |name| (key, name)));
+        let found = named.find(|(_, name)| self.secrets.contains(name));
+        found.map(|(key, name)| (key.as_str(), name.as_str()))
+    }
 }
 
 /// A setting that a driver takes.

@@ -117,7 +117,7 @@ fn status(name: &str, done: &Done, answer: &Answer) -> MachineStatus {
             status.facts = Some(facts);
         }
         None if ending == Ending::TimedOut => {
-            status.state = MachineState::Off;
+            status.state = MachineState::NoAnswer;
             status.reason = Some(format!("no answer within {} s", PATIENCE.as_secs()));
         }
         None => {
@@ -136,14 +136,15 @@ fn status(name: &str, done: &Done, answer: &Answer) -> MachineStatus {
 
 /// What ssh's last words say of a machine.
 pub(crate) fn state(ending: Ending, words: &str) -> MachineState {
-    const NOTHING_THERE: [&str; 5] =
-        ["timed out", "No route to host", "Host is down", "Network is unreachable", "did not answer"];
+    const NOTHING_THERE: [&str; 3] = ["No route to host", "Host is down", "Network is unreachable"];
+    const NO_ANSWER: [&str; 2] = ["timed out", "did not answer"];
     const NO_ADDRESS: [&str; 2] = ["Could not resolve hostname", "Bad configuration option"];
     match ending {
         Ending::Status(255) if NOTHING_THERE.iter().any(|text| words.contains(text)) => MachineState::Off,
+        Ending::Status(255) if NO_ANSWER.iter().any(|text| words.contains(text)) => MachineState::NoAnswer,
         Ending::Status(255) if NO_ADDRESS.iter().any(|text| words.contains(text)) => MachineState::Unknown,
         Ending::Status(255) => MachineState::NoSsh,
-        Ending::TimedOut => MachineState::Off,
+        Ending::TimedOut => MachineState::NoAnswer,
         Ending::Status(_) => MachineState::On,
         Ending::Signal(_) => MachineState::Unknown,
     }
@@ -151,16 +152,17 @@ pub(crate) fn state(ending: Ending, words: &str) -> MachineState {
 
 #[cfg(test)]
 mod tests {
-    use super::state;
+    use super::{Answer, Done, PATIENCE, state, status};
     use host::Ending;
     use record::machine::MachineState;
 
     #[test]
-    fn ssh_s_last_words_tell_off_from_closed() {
+    fn ssh_s_last_words_tell_off_from_silent_and_closed() {
         for (words, expected) in [
-            ("connect to host 10.0.0.9 port 22: Connection timed out", MachineState::Off),
+            ("connect to host 10.0.0.9 port 22: Connection timed out", MachineState::NoAnswer),
             ("connect to host 10.0.0.9 port 22: No route to host", MachineState::Off),
-            ("Connection timed out during banner exchange", MachineState::Off),
+            ("connect to host 10.0.0.9 port 22: Network is unreachable", MachineState::Off),
+            ("Connection timed out during banner exchange", MachineState::NoAnswer),
             ("connect to host ham port 22: Connection refused", MachineState::NoSsh),
             ("root@ham: Permission denied (publickey).", MachineState::NoSsh),
             ("Host key verification failed.", MachineState::NoSsh),
@@ -169,5 +171,21 @@ mod tests {
             assert_eq!(state(Ending::Status(255), words), expected, "{words}");
         }
         assert_eq!(state(Ending::Status(127), "sh: not found"), MachineState::On);
+        assert_eq!(state(Ending::TimedOut, ""), MachineState::NoAnswer);
+    }
+
+    #[test]
+    fn a_slow_machine_is_not_said_to_be_off() {
+        let done = Done::Ended { ending: Ending::TimedOut, took: PATIENCE };
+        let slow = status("ham", &done, &Answer::default());
+        assert_eq!(
+            (slow.state, slow.reason.as_deref()),
+            (MachineState::NoAnswer, Some("no answer within 10 s"))
+        );
+        assert_eq!(slow.state.to_string(), "no answer");
+        let refused =
+            Answer { err: b"connect to host ham port 22: Connection refused".to_vec(), ..Answer::default() };
+        let done = Done::Ended { ending: Ending::Status(255), took: PATIENCE };
+        assert_eq!(status("ham", &done, &refused).state, MachineState::NoSsh);
     }
 }

@@ -214,6 +214,7 @@ fn spent(in_seconds: i64) -> String {
 fn missed(state: MachineState) -> &'static str {
     match state {
         MachineState::Off => "is off",
+        MachineState::NoAnswer => "does not answer",
         MachineState::NoSsh => "answers, but ssh can't log in",
         MachineState::On | MachineState::Unknown => "can't be asked",
     }

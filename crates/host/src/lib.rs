@@ -24,4 +24,4 @@ pub use ssh::{Copied, Installed, Ssh, SshError, last_words, sha256};
 pub use state_file::{StateAccess, Untrusted, open_regular, open_trusted, read_trusted, untrusted_by};
 pub use tool::Tool;
 pub use trusted_dir::{TrustError, TrustedDir, only_ours_down_to, only_ours_in};
-pub use version::version;
+pub use version::{asked_version, version};

@@ -80,6 +80,11 @@ pub enum LabError {
         /// The program's failure.
         source: CommandFailure,
     },
+    /// QEMU says no version.
+    #[error(
+        "qemu-system-x86_64 --version prints nothing, so saved states of guests can't be told apart; is Debian's qemu-system-x86 whole?"
+    )]
+    NoVersion,
     /// A file could not be read or written.
     #[error("can't {doing} {}", path.shown())]
     File {

@@ -12,7 +12,7 @@ use crate::lock::lock;
 use crate::machine::{Accel, REVISION};
 use crate::places::{GuestPlaces, Places};
 use crate::plug;
-use crate::prerequisite::{need_space, need_tools};
+use crate::prerequisite::{need_space, need_tools, qemu_version};
 use crate::process;
 use crate::recipe::short_hash;
 use crate::save;
@@ -310,7 +310,7 @@ impl Lab {
         lease_note::forget(&self.places.stays(), &self.name)?;
         folder(&self.guest.folder)?;
         need_space(&self.guest.folder, "a guest", GUEST_MIB)?;
-        let qemu = host::version(&LocalRunner, Tool::QemuSystem).unwrap_or_default();
+        let qemu = qemu_version(&LocalRunner)?;
         let card = match self.up_by_kvm(shape, &image, &qemu, ear)? {
             Some(card) => card,
             None => self.up_by(shape, &image, Accel::Tcg, &qemu, BOOT, ear)?,

@@ -1,7 +1,7 @@
 //! What must be there before a step begins: programs, and free space.
 
 use crate::error::LabError;
-use host::Tool;
+use host::{Runner, Tool};
 use std::path::Path;
 
 /// Checks that all programs exist; the error lists all that are missing.
@@ -20,6 +20,16 @@ fn need(tools: &[Tool], is_there: impl Fn(Tool) -> bool) -> Result<(), LabError>
     Err(LabError::Tools { tools: missing.iter().map(|tool| tool.name()).collect(), packages })
 }
 
+/// Returns the version of QEMU: a saved state can be restored by the same version only.
+///
+/// # Errors
+/// QEMU fails, or says no version. It couldn't start a guest, either.
+pub(crate) fn qemu_version(runner: &dyn Runner) -> Result<String, LabError> {
+    let asked = host::asked_version(runner, Tool::QemuSystem);
+    let asked = asked.map_err(|source| LabError::Command { doing: "asking QEMU for its version", source })?;
+    asked.ok_or(LabError::NoVersion)
+}
+
 /// Checks that a folder's file system has so much free space.
 pub(crate) fn need_space(path: &Path, what: &'static str, needed_mib: u64) -> Result<(), LabError> {
     let found = rustix::fs::statvfs(path).map_err(|e| LabError::file("look at", path)(e.into()))?;
@@ -32,9 +42,39 @@ pub(crate) fn need_space(path: &Path, what: &'static str, needed_mib: u64) -> Re
 
 #[cfg(test)]
 mod tests {
-    use super::{need, need_space};
-    use host::Tool;
+    use super::{need, need_space, qemu_version};
+    use crate::error::LabError;
+    use host::{CommandFailure, Invocation, Output, Runner, Tool};
     use std::path::Path;
+
+    /// A QEMU that prints this; `None`: it fails.
+    struct Qemu(Option<&'static str>);
+
+    impl Runner for Qemu {
+        fn run(&self, cmd: &Invocation) -> Result<Output, CommandFailure> {
+            let argv = cmd.argv();
+            assert_eq!(argv, ["qemu-system-x86_64", "--version"]);
+            match self.0 {
+                Some(text) => Ok(Output { argv, stdout: text.to_owned(), ..Output::default() }),
+                None => {
+                    let (stdout, stderr) = (String::new(), "libfdt.so.1 is missing".to_owned());
+                    Err(CommandFailure::Failed { argv, status: 127, stdout, stderr })
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_qemu_without_a_version_is_an_error() {
+        let version = qemu_version(&Qemu(Some("QEMU emulator version 7.2.22\nCopyright"))).unwrap();
+        assert_eq!(version, "QEMU emulator version 7.2.22");
+        let failed = record::printable::chain(&qemu_version(&Qemu(None)).unwrap_err());
+        assert!(
+            failed.contains("asking QEMU for its version failed") && failed.contains("libfdt.so.1"),
+            "{failed}"
+        );
+        assert!(matches!(qemu_version(&Qemu(Some("\n"))), Err(LabError::NoVersion)));
+    }
 
     #[test]
     fn a_full_disk_names_the_way_out() {

@@ -32,6 +32,7 @@ pub fn environment(roots: &Roots) -> Environment {
         tools: std::collections::BTreeMap::new(),
         native_ceiling: None,
         provision: Vec::new(),
+        bills: Vec::new(),
         elsewhere: std::collections::BTreeMap::new(),
     }
 }

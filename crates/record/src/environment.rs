@@ -1,5 +1,6 @@
 //! The machine that a run ran on. No secrets: no environment variables, no addresses, no user names.
 
+use crate::bill::MachineBill;
 use crate::provision::Provisioned;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,9 @@ pub struct Environment {
     /// Provisioning steps on this machine before the measurement, of all sessions of the run, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provision: Vec<Provisioned>,
+    /// What the machines cost that drivers created for the run, per session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bills: Vec<MachineBill>,
     /// The machines of the run's further targets, by target name. The first target's machine is this one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub elsewhere: BTreeMap<String, Environment>,
@@ -73,8 +77,19 @@ impl Environment {
         Some(self.cpu_model.as_ref()?.starts_with("QEMU Virtual CPU"))
     }
 
-    /// Prepends the steps of earlier sessions; a step that was skipped in this session is among them already.
+    /// Adds the bills of another record of the same run that this one lacks.
+    pub fn add_bills(&mut self, other: &Self) {
+        let is_new = |bill: &&MachineBill| {
+            !self.bills.iter().any(|own| own.claims.iter().any(|claim| bill.claims.contains(claim)))
+        };
+        let new: Vec<MachineBill> = other.bills.iter().filter(is_new).cloned().collect();
+        self.bills.extend(new);
+        self.bills.sort_by_key(|bill| bill.begun_unix);
+    }
+
+    /// Prepends the steps and bills of earlier sessions; a step that was skipped in this session is among them already.
     pub fn after(&mut self, earlier: &Self) {
+        self.add_bills(earlier);
         let known = |done: &Provisioned| {
             let same =
                 |e: &Provisioned| (&e.digest, e.applied_unix_ms) == (&done.digest, done.applied_unix_ms);

@@ -4,6 +4,7 @@
 
 pub mod agreement;
 pub mod allowed;
+pub mod bill;
 pub mod block;
 pub mod bonnie;
 pub mod bonnie_csv;

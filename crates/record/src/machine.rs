@@ -109,8 +109,10 @@ impl From<Mac> for String {
 pub enum MachineState {
     /// It answered.
     On,
-    /// Nothing answers at its address.
+    /// The network says that nothing is at its address.
     Off,
+    /// Nothing answered in time: it is off, or slow, or a firewall swallows the question.
+    NoAnswer,
     /// Something answers there, but ssh doesn't get in.
     NoSsh,
     /// ssh can't tell: it has no address for the name, or fails on this side.
@@ -122,6 +124,7 @@ impl fmt::Display for MachineState {
         f.pad(match self {
             Self::On => "on",
             Self::Off => "off",
+            Self::NoAnswer => "no answer",
             Self::NoSsh => "no ssh",
             Self::Unknown => "unknown",
         })

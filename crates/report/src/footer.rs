@@ -1,5 +1,6 @@
 //! The footer of a report: how and on which machines the run was measured, and which version judged it.
 
+use crate::bill::bill;
 use crate::index::says_it_climbs;
 use crate::{asked, number, provisioning};
 use record::environment::Environment;
@@ -66,6 +67,7 @@ pub(crate) fn lines(view: &RunView) -> Vec<String> {
     lines.extend(load(view));
     lines.extend(content(view));
     lines.push(format!("Machine: {}.", machines(view)));
+    lines.extend(view.environment.bills.iter().filter_map(bill));
     lines.extend(emulated(view));
     lines.extend(provisioning::lines(view));
     lines.push(format!("Run {}, judged by {}.", view.run, view.judged_by));

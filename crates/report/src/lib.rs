@@ -3,6 +3,7 @@
 
 mod agreement;
 mod asked;
+mod bill;
 mod caveats;
 mod charset;
 mod chart;
@@ -46,6 +47,7 @@ mod too_few;
 mod wrap;
 
 pub use agreement::agreement;
+pub use bill::bill;
 pub use caveats::title as finding_title;
 pub use charset::ascii;
 pub use choice::choice;

@@ -1,8 +1,8 @@
-//! A run that outlives its controller: a copy elsewhere, to which each finished trial is sent as it ends, and from which another
-//! controller goes on.
+//! Copies of runs. A controller sends each finished trial to a place elsewhere. If the controller dies, another one fetches the run from
+//! there and goes on.
 //!
-//! Below the destination's address, each run has a folder of its own: `run.json` (machine, volumes, budgets, why it ended), `plan.json.zst`,
-//! `experiment.yaml`, one object per trial, and `lease.json`, which says who goes on with the run.
+//! Each run has a folder below the address: `run.json` (machine, volumes, budgets, why it ended), `plan.json.zst`, `experiment.yaml`, one
+//! object per trial, and `lease.json`, which names the controller that may go on.
 
 mod address;
 mod bucket;

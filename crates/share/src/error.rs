@@ -141,7 +141,9 @@ pub enum ShareError {
         remedy: &'static str,
     },
     /// A registry leads to a place without encryption.
-    #[error("{at} leads to {url}, without encryption; --plain-http allows that")]
+    #[error(
+        "{at} leads to {url}, without encryption; --plain-http or the setting plain_http (DISKPROOF_PLAIN_HTTP=allow) allows that"
+    )]
     Plain {
         /// The address.
         at: String,

@@ -17,7 +17,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Type of the artifact, and media type of its description.
-const IMAGE: &str = "application/vnd.diskproof.image.v1+json";
+pub(crate) const IMAGE: &str = "application/vnd.diskproof.image.v1+json";
 /// The version of the description that this build writes.
 const FORMAT: FormatVersion = FormatVersion { major: 1, minor: 0 };
 /// Digits of the digest in the tag of an image.
@@ -207,6 +207,7 @@ pub fn push_image(image: &OutgoingImage, remote: &dyn Remote, replace: bool) -> 
             size: config.len() as u64,
         },
         layers: info.layers(),
+        subject: None,
         annotations: BTreeMap::from([("org.opencontainers.image.title".to_owned(), info.name.clone())]),
     };
     let unwritten = ShareError::file("write", std::env::temp_dir());

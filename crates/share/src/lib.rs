@@ -32,5 +32,5 @@ pub use patience::Patience;
 pub use place::{Place, open};
 pub use pull::{Pulled, Puller, Verify};
 pub use push::{Pushed, push};
-pub use remote::{Blob, Remote};
+pub use remote::{Blob, ManifestRef, Referrer, Remote};
 pub use sign::{sign, verify};

@@ -4,6 +4,7 @@ mod auth;
 mod batch;
 mod credentials;
 mod options;
+mod refer;
 mod upload;
 
 pub use credentials::Credentials;
@@ -14,7 +15,7 @@ use crate::bundle::MANIFEST;
 use crate::digest::Digest;
 use crate::error::ShareError;
 use crate::patience::{Patience, is_busy, may_pass};
-use crate::remote::{Blob, Remote};
+use crate::remote::{Blob, ManifestRef, Referrer, Remote};
 use auth::Authority;
 use host::http::{Body, HttpUrl, Reply, Request, send_until};
 use std::cell::RefCell;
@@ -282,6 +283,14 @@ impl Remote for Registry {
         }
         *self.taken.borrow_mut() = reply.header("docker-content-digest").and_then(Digest::parse);
         Ok(())
+    }
+
+    fn image(&self, disk: &Digest) -> Result<Option<ManifestRef>, ShareError> {
+        refer::image(self, disk)
+    }
+
+    fn refer(&self, subject: &ManifestRef, referrer: &Referrer<'_>) -> Result<(), ShareError> {
+        refer::refer(self, subject, referrer)
     }
 
     /// A registry that names the digest of what it took isn't asked again.

@@ -1,9 +1,9 @@
 //! Sends a run.
 
-use crate::bundle::{Manifest, Packed, PackedLayer};
+use crate::bundle::{Descriptor, MANIFEST, Manifest, Packed, PackedLayer};
 use crate::digest::Digest;
 use crate::error::ShareError;
-use crate::remote::{Blob, Remote};
+use crate::remote::{Blob, ManifestRef, Referrer, Remote};
 use std::fs;
 use std::io::Write as _;
 
@@ -21,13 +21,21 @@ pub struct Pushed {
 }
 
 /// Sends a packed run: first the blobs, last the manifest, so nobody ever sees a part of it. A tag that names something else is kept
-/// unless `replace` is set.
+/// unless `replace` is set. If the image that the run was made on is in the same place, the run refers to it (`subject`).
 ///
 /// # Errors
 /// The place can't be reached or refuses, or the tag names something else.
 pub fn push(packed: &Packed, remote: &dyn Remote, replace: bool) -> Result<Pushed, ShareError> {
     let signature = packed.signature.as_ref().map(|signature| signature.0.as_slice());
-    let manifest = Manifest::of(&packed.info, &packed.config, signature);
+    let mut manifest = Manifest::of(&packed.info, &packed.config, signature);
+    // A run on several images refers to none of them.
+    let disk = packed.info.facts.get("image").and_then(|image| Digest::parse(image));
+    let image = disk.map(|disk| remote.image(&disk)).transpose()?.flatten();
+    manifest.subject = image.map(|ManifestRef { digest, bytes }| Descriptor {
+        media_type: MANIFEST.to_owned(),
+        digest,
+        size: bytes,
+    });
     let mut files = Vec::new();
     for small in [Some(packed.config.as_slice()), signature].into_iter().flatten() {
         let unwritten = ShareError::file("write", std::env::temp_dir());
@@ -62,9 +70,18 @@ pub(crate) fn send(
             return Err(ShareError::Unreadable { from: remote.address(), why });
         }
     }
-    let (manifest, there) = remote.survey(blobs)?;
-    match manifest {
-        Some(there) if there == bytes => return Ok(Pushed { was_there: true, ..pushed }),
+    let (found, there) = remote.survey(blobs)?;
+    match found {
+        Some(found) if found == bytes => {
+            refer(remote, manifest, &pushed.manifest, bytes.len())?;
+            return Ok(Pushed { was_there: true, ..pushed });
+        }
+        // The image came or went since: the same run gets its `subject`, and keeps one that it has.
+        Some(found) if is_same_but_subject(&found, manifest) => {
+            if manifest.subject.is_none() {
+                return Ok(Pushed { manifest: Digest::of(&found), was_there: true, ..pushed });
+            }
+        }
         Some(_) if !replace => return Err(ShareError::Occupied { at: remote.address() }),
         _ => {}
     }
@@ -74,10 +91,25 @@ pub(crate) fn send(
     remote.put_blobs(&lacking)?;
     remote.put_manifest(&bytes)?;
     if remote.has_manifest(&bytes)? {
+        refer(remote, manifest, &pushed.manifest, bytes.len())?;
         return Ok(pushed);
     }
     Err(ShareError::Unreadable {
         from: remote.address(),
         why: "the manifest that comes back isn't the one that was sent".to_owned(),
     })
+}
+
+/// Makes the manifest's subject lead to it.
+fn refer(remote: &dyn Remote, manifest: &Manifest, digest: &Digest, bytes: usize) -> Result<(), ShareError> {
+    let Some(Descriptor { digest: subject, size, .. }) = manifest.subject.clone() else { return Ok(()) };
+    let kind = manifest.artifact_type.as_deref().unwrap_or(&manifest.config.media_type);
+    let referrer = Referrer { digest, bytes: bytes as u64, kind, annotations: &manifest.annotations };
+    remote.refer(&ManifestRef { digest: subject, bytes: size }, &referrer)
+}
+
+/// Whether bytes are this manifest, but for its subject.
+fn is_same_but_subject(bytes: &[u8], manifest: &Manifest) -> bool {
+    let without = |manifest: Manifest| Manifest { subject: None, ..manifest };
+    serde_json::from_slice(bytes).is_ok_and(|there: Manifest| without(there) == without(manifest.clone()))
 }

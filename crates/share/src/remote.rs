@@ -2,6 +2,7 @@
 
 use crate::digest::Digest;
 use crate::error::ShareError;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A blob that is to be sent.
@@ -13,6 +14,28 @@ pub struct Blob<'a> {
     pub path: &'a Path,
     /// Its size.
     pub bytes: u64,
+}
+
+/// A manifest, by its digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ManifestRef {
+    /// Its digest.
+    pub digest: Digest,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// An artifact that refers to another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Referrer<'a> {
+    /// The digest of its manifest.
+    pub digest: &'a Digest,
+    /// The size of its manifest.
+    pub bytes: u64,
+    /// Its type.
+    pub kind: &'a str,
+    /// The annotations of its manifest.
+    pub annotations: &'a BTreeMap<String, String>,
 }
 
 /// What a place for runs can do. Blobs are named by their digest, so sending one twice does no harm; the manifest is the only name that
@@ -67,6 +90,22 @@ pub trait Remote {
     /// One can't be sent, or arrives as something else.
     fn put_blobs(&self, blobs: &[Blob<'_>]) -> Result<(), ShareError> {
         blobs.iter().try_for_each(|blob| self.put_blob(blob.digest, blob.path, blob.bytes))
+    }
+
+    /// Returns the manifest of an image in the same place, by the digest of its disk; `None`: it isn't there, or the place has no images.
+    ///
+    /// # Errors
+    /// No answer, or no permission.
+    fn image(&self, _disk: &Digest) -> Result<Option<ManifestRef>, ShareError> {
+        Ok(None)
+    }
+
+    /// Sees to it that `subject` leads to an artifact that refers to it.
+    ///
+    /// # Errors
+    /// No answer, or no permission.
+    fn refer(&self, _subject: &ManifestRef, _referrer: &Referrer<'_>) -> Result<(), ShareError> {
+        Ok(())
     }
 
     /// Whether exactly this manifest is there, after it was sent.

@@ -200,6 +200,31 @@ fn of_two_controllers_one_goes_on() {
 }
 
 #[test]
+fn a_controller_that_just_lost_its_lease_overwrites_nothing() {
+    let (place, clock, site, elsewhere) = (Place::new(), Rc::new(Clock::new()), begun(), begun());
+    let mut one = sender(&place, &site.run, "a");
+    pass(&mut one, &site.store, &clock);
+    site.store.finish_run(&site.run, &Stopped::Interrupted).unwrap();
+    // The user takes the run over after this controller has looked at its lease, and before it writes.
+    let mut other = sender(&place, &site.run, "b");
+    let (others_clock, run) = (Rc::clone(&clock), site.run.clone());
+    let takes_over = move || {
+        other.claim(others_clock.now(), true).unwrap();
+        elsewhere.store.finish_run(&run, &Stopped::TimeSpent).unwrap();
+        assert!(pass(&mut other, &elsewhere.store, &others_clock).failure.is_none());
+    };
+    *place.meanwhile.borrow_mut() = Some(("run.json", Box::new(takes_over)));
+    let until = clock.now().at + Duration::from_secs(20);
+    let lost = one.pass(&site.store, &|| clock.now(), until, false).unwrap_err();
+    assert!(matches!(&lost, LeaseError::Lost { lease, .. } if lease.host == "b"), "{lost}");
+    assert_eq!(
+        runs(&*place.boxed()).unwrap()[0].stopped,
+        Stopped::TimeSpent,
+        "the other one's run.json stays"
+    );
+}
+
+#[test]
 fn an_expired_lease_is_free_but_not_before_the_clocks_can_agree() {
     let (place, clock, site) = (Place::new(), Clock::new(), begun());
     let (mut one, mut other) = (sender(&place, &site.run, "a"), sender(&place, &site.run, "b"));
@@ -236,6 +261,13 @@ fn one_process_of_a_store_goes_on_with_a_run() {
     drop(first);
     let second = here().unwrap();
     assert!(second.id == id && second.session != session);
+    // A copy of the store is another controller: the lock of the one keeps the other one out of nothing.
+    let copied = tempfile::tempdir().unwrap();
+    let path = copied.path().join("diskproof.db");
+    std::fs::copy(site.store.path(), &path).unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.salt().unwrap(), site.store.salt().unwrap());
+    assert_ne!(Controller::here(&store, copied.path(), &site.run).unwrap().id, id);
 }
 
 #[test]
@@ -262,12 +294,14 @@ fn a_folder_is_a_destination_too() {
     let (clock, site, folder) = (Clock::new(), begun(), tempfile::tempdir().unwrap());
     let address = CopyAddress::parse(&format!("file://{}", folder.path().to_str().unwrap())).unwrap();
     let controller = |name: &str| Controller::named(name, name, name);
-    let mut one = Sender::new(address.open(&Arc::default()).unwrap(), &site.run, controller("a"), LEASE);
+    let mut one =
+        Sender::new(address.open(false, &Arc::default()).unwrap(), &site.run, controller("a"), LEASE);
     site.store.append_trial(&site.run, &trial(0, 0)).unwrap();
     assert_eq!(pass(&mut one, &site.store, &clock).trials, 1);
-    let mut other = Sender::new(address.open(&Arc::default()).unwrap(), &site.run, controller("b"), LEASE);
+    let mut other =
+        Sender::new(address.open(false, &Arc::default()).unwrap(), &site.run, controller("b"), LEASE);
     assert!(matches!(other.claim(clock.now(), false), Err(LeaseError::Held { .. })));
-    let objects = address.open(&Arc::default()).unwrap();
+    let objects = address.open(false, &Arc::default()).unwrap();
     assert_eq!(runs(&*objects).unwrap().len(), 1);
     let elsewhere = self::site();
     assert_eq!(fetch(&*objects, &elsewhere.store, &site.run, elsewhere.folder.path()).unwrap().trials, 1);

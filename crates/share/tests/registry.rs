@@ -153,6 +153,78 @@ fn an_image_goes_there_and_back_with_its_digest() {
     assert!(matches!(as_image, Err(ShareError::Unreadable { .. })), "a run is no image");
 }
 
+fn json(registry: &str, path: &str) -> Option<serde_json::Value> {
+    let url = HttpUrl::parse(&format!("http://{registry}/v2/{path}")).unwrap();
+    let accept = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
+    let reply = send(&Request::new("GET", url).header("Accept", accept)).unwrap();
+    (reply.status == 200).then(|| serde_json::from_slice(&reply.body).unwrap())
+}
+
+/// A run refers to the image that it was made on, and the image leads to the run.
+fn refers_to_its_image(registry: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().join("disk");
+    fs::write(&disk, b"a disk").unwrap();
+    let digest = Digest::of(b"a disk");
+    let (store, run) = store_with(folder.path(), 2, 0);
+    let mut environment = store.head(&run).unwrap().environment;
+    environment.image = Some(digest.to_string());
+    store.set_environment(&run, &environment).unwrap();
+    let packed = pack(&store, &run, folder.path());
+    let at = |tag: &str| place(&format!("{registry}/linked:{tag}"), &options());
+    let subject = |tag: &str| json(registry, &format!("linked/manifests/{tag}")).unwrap()["subject"].clone();
+
+    // Its image isn't there yet.
+    let before = push(&packed, &*at("one"), false).unwrap();
+    assert!(subject("one").is_null());
+    let image = OutgoingImage {
+        name: "debian-12".to_owned(),
+        disk_format: ImageFormat::Raw,
+        virtual_bytes: 6,
+        files: vec![(ImagePart::Disk, disk)],
+        program: "0.1.0".to_owned(),
+    };
+    let image = push_image(&image, &*at(&image_tag(&digest)), false).unwrap().manifest;
+    // The same run again: it gets its subject, and nobody has to replace anything.
+    let pushed = push(&packed, &*at("one"), false).unwrap();
+    assert!(!pushed.was_there && pushed.sent_bytes == 0 && pushed.manifest != before.manifest, "{pushed:?}");
+    assert_eq!(subject("one")["digest"], image.to_string());
+    let again = push(&packed, &*at("one"), false).unwrap();
+    assert!(again.was_there && again.manifest == pushed.manifest, "{again:?}");
+    let second = push(&packed, &*at("two"), false).unwrap();
+    assert_eq!(second.manifest, pushed.manifest, "another name of the same artifact");
+
+    // By the API for that, or else by the tag that the specification names.
+    let api = json(registry, &format!("linked/referrers/{image}"));
+    let list = api.or_else(|| json(registry, &format!("linked/manifests/sha256-{}", image.hex()))).unwrap();
+    let listed: Vec<&serde_json::Value> = list["manifests"].as_array().unwrap().iter().collect();
+    assert_eq!(listed.len(), 1, "{list}");
+    assert_eq!(
+        (&listed[0]["digest"], &listed[0]["artifactType"]),
+        (&pushed.manifest.to_string().into(), &"application/vnd.diskproof.run.v1+json".into())
+    );
+    let other = Store::open(&folder.path().join("to.db")).unwrap();
+    let incoming = folder.path().join("in");
+    let pulled = Puller { store: &other, folder: &incoming, name: None }.pull(&*at("one"), None).unwrap();
+    assert_eq!(pulled.run, run);
+}
+
+#[test]
+fn debians_registry_leads_from_an_image_to_its_runs_by_a_tag() {
+    let folder = tempfile::tempdir().unwrap();
+    refers_to_its_image(&registry::docker(folder.path(), None).address);
+}
+
+#[test]
+fn cranes_registry_leads_from_an_image_to_its_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = registry::crane(folder.path()) else {
+        println!("skipped: crane isn't installed (scripts/setup.sh test installs it where Go is)");
+        return;
+    };
+    refers_to_its_image(&server.address);
+}
+
 #[test]
 fn debians_registry_takes_and_gives_a_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -92,6 +92,42 @@ fn a_busy_server_is_asked_again_and_a_request_holds_no_secret() {
 }
 
 #[test]
+fn a_large_write_without_an_answer_is_recognized_when_its_parts_are_refused() {
+    let (name, named) = channel::<String>();
+    let (address, seen) = server(move |number, request| {
+        let line = request.lines().next().unwrap();
+        match line {
+            // It is written whole, but the reply is lost: the parts come too late.
+            _ if number == 0 => {
+                let own =
+                    request.lines().find(|line| line.starts_with("x-amz-meta-diskproof-write: ")).unwrap();
+                name.send(own.to_owned()).unwrap();
+                String::new()
+            }
+            _ if line.contains("?uploads=") => reply(
+                "200 OK",
+                "",
+                "<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>",
+            ),
+            _ if line.contains("partNumber=") => reply("200 OK", "ETag: \"part\"\r\n", ""),
+            _ if line.starts_with("POST ") => refusal("412 Precondition Failed", "PreconditionFailed", ""),
+            _ => {
+                assert!(line.starts_with("HEAD "), "{line}");
+                let own = named.recv_timeout(Duration::from_secs(30)).unwrap();
+                format!(
+                    "HTTP/1.1 200 OK\r\n{own}\r\nETag: \"e\"\r\nContent-Length: 9\r\nConnection: close\r\n\r\n"
+                )
+            }
+        }
+    });
+    let bytes = vec![b'a'; 9 << 20];
+    let put = bucket(&address).put("k", Source::Bytes(&bytes), &Condition::IfAbsent).unwrap();
+    assert_eq!(put, Put::Done { etag: "\"e\"".to_owned() });
+    let lines: Vec<String> = seen.try_iter().map(|one| one.lines().next().unwrap().to_owned()).collect();
+    assert_eq!(lines.len(), 6, "one whole, one beginning, two parts, one end, one look: {lines:?}");
+}
+
+#[test]
 fn a_write_without_an_answer_is_recognized_by_its_name_and_no_other() {
     for is_own in [true, false] {
         let (name, named) = channel::<String>();

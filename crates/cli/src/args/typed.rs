@@ -7,4 +7,6 @@ pub(crate) struct Typed {
     pub(crate) json: bool,
     /// `--copy-to`.
     pub(crate) copy_to: Option<String>,
+    /// `--plain-http`.
+    pub(crate) plain_http: bool,
 }

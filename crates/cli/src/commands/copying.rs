@@ -111,7 +111,7 @@ impl Copying {
 
     fn open(address: &CopyAddress, run: &RunId, store: &Store, settings: &Settings) -> Result<Self, Failure> {
         let cancel = Arc::new(AtomicBool::new(false));
-        let objects = address.open(&cancel).map_err(failure)?;
+        let objects = address.open(settings.allows_plain_http(), &cancel).map_err(failure)?;
         let me = Controller::here(store, &folder(settings), run).map_err(Failure::machine)?;
         Ok(Self {
             address: address.to_string(),

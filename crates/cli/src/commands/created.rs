@@ -13,10 +13,11 @@ use driver::Places;
 use driver::journal::{Entry, Held, Journal, JournalError, Stage};
 use driver::protocol::Settings as DriverSettings;
 use fleet::created::{
-    Asked, Bill, CreatedError, Entered, Files, Group, Making, Needed, are_there, ask, create, enter,
-    is_created, needed, put_prices,
+    Asked, Bill, CreatedError, Entered, Files, Group, Making, Needed, Tariff, are_there, ask, create, enter,
+    is_created, needed, put_prices, tariff,
 };
 use fleet::{Connected, FleetError, Options};
+use record::bill::MachineBill;
 use record::id::RunId;
 use record::plan::Plan;
 use record::printable::{Shown as _, indented};
@@ -43,6 +44,8 @@ pub(crate) struct Machines {
     pub(crate) claims: Vec<String>,
     /// What they cost; `None`: the prices are in several currencies.
     bill: Option<Bill>,
+    /// The prices of all; `None` likewise.
+    tariff: Option<Tariff>,
 }
 
 /// Asks the drivers of a plan about its machines, and puts their prices into the plan. `None`: it has no such machines.
@@ -59,8 +62,9 @@ pub(crate) fn prepare(
     let Some(groups) = asked(plan, &file.shown().to_string(), settings)? else { return Ok(None) };
     let bill = budget::cost(plan, &groups);
     budget::within(plan, bill.as_ref())?;
+    let tariff = tariff(plan, &groups);
     put_prices(plan, &groups);
-    Ok(Some(Machines { groups, destroy, claims: Vec::new(), bill }))
+    Ok(Some(Machines { groups, destroy, claims: Vec::new(), bill, tariff }))
 }
 
 /// On a terminal, asks for settings that a driver needs and nobody says, and puts the answers into the plan.
@@ -112,7 +116,8 @@ pub(crate) fn again(
         budget::within(plan, bill.as_ref())?;
     }
     let claims = left.into_iter().map(|entry| entry.claim.id.clone()).collect();
-    Ok(Some(Machines { groups, destroy, claims, bill }))
+    let tariff = tariff(plan, &groups);
+    Ok(Some(Machines { groups, destroy, claims, bill, tariff }))
 }
 
 /// Returns all readable claims of the journal, and prints a warning for each unreadable one.
@@ -213,6 +218,10 @@ pub(crate) struct Site<'a> {
     destroy: Destroy,
     plan: &'a Plan,
     options: Options,
+    /// The claims of the machines.
+    claims: Vec<String>,
+    /// When the first of them was asked for, in seconds since 1970 (UTC).
+    begun: u64,
 }
 
 impl<'a> Site<'a> {
@@ -235,12 +244,16 @@ impl<'a> Site<'a> {
             destroy: machines.destroy,
             plan,
             options: options.clone(),
+            claims: Vec::new(),
+            begun: now(),
         };
         site.held = existing(machines, plan, &journal, &site.places)?;
         if site.held.is_empty() {
             site.held =
                 made(&run.0, plan, &machines.groups, (&journal, &site.places), machines.destroy, wish)?;
         }
+        site.claims = site.held.iter().map(|held| held.entry().claim.id.clone()).collect();
+        site.begun = site.held.iter().map(|held| held.entry().begun).min().unwrap_or(site.begun);
         let entered = enter(plan, &site.held, &journal, &options, &wish.cancel);
         site.entered = Some(entered.map_err(|error| failure(error, wish))?);
         Ok(site)
@@ -267,12 +280,7 @@ impl<'a> Site<'a> {
     /// # Errors
     /// Something could not be destroyed; it stays in the journal.
     pub(crate) fn close(&mut self, passed: bool, is_measured: bool) -> Result<(), Failure> {
-        let stays = match self.destroy {
-            Destroy::Always => false,
-            Destroy::Passing => !passed,
-            Destroy::Never => true,
-        };
-        if stays {
+        if self.stays(passed) {
             for mut held in self.held.drain(..) {
                 held.change(|entry| {
                     entry.kept = true;
@@ -285,6 +293,32 @@ impl<'a> Site<'a> {
             return Ok(());
         }
         gone(self.held.drain(..), &self.places)
+    }
+
+    /// Whether the user wants the machines to stay.
+    pub(crate) fn stays(&self, passed: bool) -> bool {
+        match self.destroy {
+            Destroy::Always => false,
+            Destroy::Passing => !passed,
+            Destroy::Never => true,
+        }
+    }
+
+    /// What the machines cost until now; `None`: their prices have no sum. `stays`: they are still there.
+    pub(crate) fn bill(&self, machines: &Machines, stays: bool) -> Option<MachineBill> {
+        let Tariff { items, currency } = machines.tariff.clone()?;
+        let mut bill = MachineBill {
+            claims: self.claims.clone(),
+            begun_unix: self.begun,
+            ended_unix: now(),
+            stays,
+            amount: 0.0,
+            currency,
+            forecast: machines.bill.as_ref().map(|bill| bill.amount),
+            items,
+        };
+        bill.amount = bill.items.iter().filter_map(|item| item.cost(bill.seconds())).sum();
+        Some(bill)
     }
 }
 

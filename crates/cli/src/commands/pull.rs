@@ -22,7 +22,7 @@ pub(crate) fn pull(args: &Pull, settings: &Settings) -> Result<Exit, Failure> {
             name.shown()
         )));
     }
-    let options = options_of(&args.place)?;
+    let options = options_of(&args.place, settings)?;
     let remote = address.open(&options.registry, &options.bucket).map_err(failure)?;
     let store = Store::open(&settings.store.value).map_err(unreadable)?;
     let puller = Puller { store: &store, folder: &folder(settings), name: args.name.as_deref() };

@@ -26,7 +26,7 @@ pub(crate) fn push(args: &Push, settings: &Settings) -> Result<Exit, Failure> {
     let store = open_existing(settings)?;
     let run = find(&store, &args.run)?;
     let address = address.for_run(&run.0);
-    let options = options_of(&args.place)?;
+    let options = options_of(&args.place, settings)?;
     let remote = address.open(&options.registry, &options.bucket).map_err(failure)?;
     let names = anonymise::find(&store, &run, &Machine::here(), &keep).map_err(failure)?;
     let plan = store.head(&run).map_err(unreadable)?.plan;

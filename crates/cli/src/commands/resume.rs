@@ -85,7 +85,7 @@ fn found(args: &Resume, settings: &Settings) -> Result<(Store, RunId, Option<Cop
         return Ok((store, run, None));
     };
     let address = CopyAddress::parse(from).map_err(failure)?;
-    let objects = address.open(&Arc::default()).map_err(failure)?;
+    let objects = address.open(settings.allows_plain_http(), &Arc::default()).map_err(failure)?;
     let run = copying::find(&*objects, &address, args.run.as_deref(), is_over)?;
     let store = Store::open(&settings.store.value).map_err(unreadable)?;
     let mut copying = Copying::of_resumed_run(&address, &run, &store, settings, args.take_over)?;

@@ -27,7 +27,7 @@ struct Found {
 pub(crate) fn search(args: &Search, settings: &Settings) -> Result<Exit, Failure> {
     let address = Place::parse(&args.at).map_err(failure)?.of_many();
     let own = args.like.as_deref().map(|name| own_facts(name, settings)).transpose()?;
-    let options = options_of(&args.place)?;
+    let options = options_of(&args.place, settings)?;
     let listing = list(&address, &options.registry, &options.bucket).map_err(failure)?;
     let patterns = [("device", &args.device), ("stacks", &args.stack), ("workloads", &args.workload)];
     let wanted = |run: &Listed| {

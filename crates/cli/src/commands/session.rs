@@ -11,6 +11,7 @@ use crate::signals::Wish;
 use crate::{output, page};
 use fleet::Connected;
 use fleet::created::Entered;
+use record::bill::MachineBill;
 use record::environment::Environment;
 use record::event::{Event, Stopped};
 use record::id::{CellId, RunId};
@@ -22,7 +23,7 @@ use share::copies::LeaseError;
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::sync::Arc;
-use store::Store;
+use store::{Store, StoreError};
 
 /// A session's task.
 pub(crate) struct Session<'a> {
@@ -70,7 +71,12 @@ pub(crate) fn answer(mut session: Session<'_>) -> Result<Exit, Failure> {
     let exit = measure_on(&session, &site, &wish, copying).and_then(|ended| conclude(&session, &ended));
     let passed = matches!(exit, Ok(Exit::Fine));
     let is_measured = exit.as_ref().is_ok_and(|exit| !matches!(exit, Exit::Signal(_)));
-    match (exit, site.close(passed, is_measured)) {
+    let closed = site.close(passed, is_measured);
+    let bill = site.bill(machines, site.stays(passed) || closed.is_err());
+    if let Some(Err(failure)) = bill.map(|bill| keep_bill(&session, bill)) {
+        output::aside(&format!("warning: the bill of the machines is not kept: {failure}"));
+    }
+    match (exit, closed) {
         (Ok(exit), Ok(())) => Ok(exit),
         (Err(failure), Err(left)) => {
             output::aside(&left.to_string());
@@ -78,6 +84,21 @@ pub(crate) fn answer(mut session: Session<'_>) -> Result<Exit, Failure> {
         }
         (Err(failure), Ok(())) | (Ok(_), Err(failure)) => Err(failure),
     }
+}
+
+/// Tells what the created machines cost, and adds it to the run. A session that failed before its first trial may have no run.
+fn keep_bill(session: &Session<'_>, bill: MachineBill) -> Result<(), Failure> {
+    if let Some(text) = report::bill(&bill) {
+        output::aside(&text);
+    }
+    let store = Store::open(&session.settings.store.value).map_err(judged::unreadable)?;
+    let mut environment = match store.head(&session.run) {
+        Ok(head) => head.environment,
+        Err(StoreError::NoSuchRun { .. }) => return Ok(()),
+        Err(error) => return Err(judged::unreadable(error)),
+    };
+    bill.add_to(&mut environment.bills);
+    store.set_environment(&session.run, &environment).map_err(judged::unreadable)
 }
 
 fn listen() -> Result<Wish, Failure> {
@@ -276,7 +297,9 @@ impl Keeper<'_> {
                 self.is_ours = true;
             }
             Event::NodeReady { environment } => {
-                self.environment = Some(Box::new(self.with_ceiling(environment)));
+                let mut now = self.with_ceiling(environment);
+                now.bills = store.head(run)?.environment.bills;
+                self.environment = Some(Box::new(now));
             }
             Event::Provisioned { environment } => self.provisioned(environment)?,
             Event::VolumesReady { volumes } => {

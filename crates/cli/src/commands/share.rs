@@ -20,20 +20,20 @@ pub(crate) struct Options {
 ///
 /// # Errors
 /// A file of credentials was named and isn't there.
-pub(crate) fn options_of(place: &Place) -> Result<Options, Failure> {
-    let registry = options(place)?;
-    let mut settings = AwsSettings::usual();
+pub(crate) fn options_of(place: &Place, settings: &Settings) -> Result<Options, Failure> {
+    let registry = options(place, settings)?;
+    let mut aws = AwsSettings::usual();
     if let Some(file) = &place.credentials {
         let file = std::path::absolute(file).map_err(Failure::machine)?;
         let file = file
             .to_str()
             .ok_or_else(|| Failure::input(format!("--credentials {}: the path isn't UTF-8", file.shown())))?;
         // The file is named for this command: the keys of the environment don't come before it.
-        settings.variables.retain(|name, _| name != "AWS_ACCESS_KEY_ID");
-        settings.variables.insert("AWS_SHARED_CREDENTIALS_FILE".to_owned(), file.to_owned());
+        aws.variables.retain(|name, _| name != "AWS_ACCESS_KEY_ID");
+        aws.variables.insert("AWS_SHARED_CREDENTIALS_FILE".to_owned(), file.to_owned());
     }
     let bucket = s3::Options {
-        settings,
+        settings: aws,
         plain_http: registry.plain_http,
         patience: registry.patience,
         cancel: Arc::clone(&registry.cancel),
@@ -45,7 +45,7 @@ pub(crate) fn options_of(place: &Place) -> Result<Options, Failure> {
 ///
 /// # Errors
 /// A file of credentials was named and isn't there.
-pub(crate) fn options(place: &Place) -> Result<RegistryOptions, Failure> {
+pub(crate) fn options(place: &Place, settings: &Settings) -> Result<RegistryOptions, Failure> {
     let credentials = match &place.credentials {
         Some(file) if !file.exists() => {
             return Err(Failure::input(format!("--credentials {}: there is no such file", file.shown())));
@@ -53,7 +53,8 @@ pub(crate) fn options(place: &Place) -> Result<RegistryOptions, Failure> {
         Some(file) => Credentials { files: vec![file.clone()] },
         None => Credentials::usual(),
     };
-    Ok(RegistryOptions { plain_http: place.plain_http, credentials, ..RegistryOptions::default() })
+    let plain_http = place.plain_http || settings.allows_plain_http();
+    Ok(RegistryOptions { plain_http, credentials, ..RegistryOptions::default() })
 }
 
 /// Whose fault it is.

@@ -86,8 +86,18 @@ pub(crate) const COPY_TO: Key = Key {
     default: "none",
 };
 
+/// Whether to speak with registries and buckets on other machines without encryption.
+pub(crate) const PLAIN_HTTP: Key = Key {
+    name: "plain_http",
+    variable: "DISKPROOF_PLAIN_HTTP",
+    flag: "--plain-http",
+    help: "allow: speak http with registries and buckets on other machines, without encryption; never: refuse that",
+    default: "never",
+};
+
 /// All settings, in the order of their documentation.
-pub(crate) const KEYS: [Key; 8] = [STORE, STATE, COLOR, PROGRESS, SUDO, SSH_CONFIG, ALLOWED_SIGNERS, COPY_TO];
+pub(crate) const KEYS: [Key; 9] =
+    [STORE, STATE, COLOR, PROGRESS, SUDO, SSH_CONFIG, ALLOWED_SIGNERS, COPY_TO, PLAIN_HTTP];
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -115,6 +125,14 @@ pub(crate) enum Progress {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Sudo {
     Auto,
+    Never,
+}
+
+/// Whether http without encryption is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum PlainHttp {
+    Allow,
     Never,
 }
 
@@ -187,3 +205,4 @@ macro_rules! words {
 words!(Color: "auto" = Auto, "always" = Always, "never" = Never);
 words!(Progress: "auto" = Auto, "live" = Live, "blank" = Blank, "lines" = Lines, "json" = Json, "none" = None; earlier "bar" = Live);
 words!(Sudo: "auto" = Auto, "never" = Never);
+words!(PlainHttp: "allow" = Allow, "never" = Never);

@@ -12,6 +12,7 @@ struct Machine {
     global: Global,
     json: bool,
     copy_to: Option<String>,
+    plain_http: bool,
     root: bool,
 }
 
@@ -20,7 +21,15 @@ impl Machine {
         let dir = tempfile::tempdir().unwrap();
         let home = dir.path().to_string_lossy().into_owned();
         let environment = vec![("HOME".to_owned(), home)];
-        Self { dir, environment, global: Global::default(), json: false, copy_to: None, root: false }
+        Self {
+            dir,
+            environment,
+            global: Global::default(),
+            json: false,
+            copy_to: None,
+            plain_http: false,
+            root: false,
+        }
     }
 
     fn system_file(&self) -> PathBuf {
@@ -50,7 +59,7 @@ impl Machine {
             system_file: &self.system_file(),
             here: self.dir.path(),
         };
-        let verb = Typed { json: self.json, copy_to: self.copy_to.clone() };
+        let verb = Typed { json: self.json, copy_to: self.copy_to.clone(), plain_http: self.plain_http };
         Settings::resolve(&self.global, &verb, &surroundings)
     }
 
@@ -153,7 +162,7 @@ fn mistakes_are_named_with_their_place() {
         ("stor: /x\n", "DIR/etc.yaml:1: unknown setting `stor`; did you mean `store`?"),
         (
             "wallpaper: blue\n",
-            "DIR/etc.yaml:1: unknown setting `wallpaper`; known are store, state, color, progress, sudo, ssh_config, allowed_signers, copy_to",
+            "DIR/etc.yaml:1: unknown setting `wallpaper`; known are store, state, color, progress, sudo, ssh_config, allowed_signers, copy_to, plain_http",
         ),
         (
             "\ncolor: green\n",
@@ -212,6 +221,22 @@ fn every_setting_is_documented() {
             assert!(document.contains(&format!("`{word}`")), "docs/settings.md lacks {word}");
         }
     }
+}
+
+#[test]
+fn http_without_encryption_is_allowed_by_the_environment_and_by_the_flag_only() {
+    let mut machine = Machine::new();
+    assert!(!machine.resolve().unwrap().allows_plain_http());
+    machine.set("DISKPROOF_PLAIN_HTTP", "allow");
+    assert!(machine.resolve().unwrap().allows_plain_http());
+    machine.set("DISKPROOF_PLAIN_HTTP", "never");
+    assert!(!machine.resolve().unwrap().allows_plain_http());
+    machine.plain_http = true;
+    let settings = machine.resolve().unwrap();
+    assert!(settings.allows_plain_http());
+    assert_eq!(settings.plain_http.origin, Origin::CommandLine("--plain-http"));
+    machine.set("DISKPROOF_PLAIN_HTTP", "1");
+    assert!(machine.complaint().contains("`1` is not a value for `plain_http`; expected allow, never"));
 }
 
 #[test]

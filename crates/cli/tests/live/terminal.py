@@ -8,6 +8,7 @@
     terminal.py gone BIN ARG...            takes the terminal away
     terminal.py kill:N[:SECONDS] BIN ARG...  sends signal N, SECONDS after the view came
     terminal.py end BIN ARG...             only looks on
+    terminal.py answer[:TEXT] BIN ARG...   answers the first question with TEXT; without TEXT it is asked nothing
 
 Prints one JSON object about what the terminal received and the state in which it was left.
 """
@@ -153,6 +154,13 @@ def text_of(seen):
 def main():
     scenario, argv = sys.argv[1], sys.argv[2:]
     terminal = Terminal(argv)
+    if scenario.startswith("answer"):
+        if ":" in scenario:
+            terminal.until("a question", lambda: terminal.seen.endswith(b": "))
+            terminal.type(scenario.removeprefix("answer:").encode() + b"\n")
+        terminal.to_the_end()
+        print(json.dumps({"status": terminal.status, "seen": text_of(terminal.seen)}))
+        return
     told = {}
     terminal.until("the view", lambda: TAKEN in terminal.seen)
     if scenario == "watch":

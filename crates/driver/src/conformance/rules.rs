@@ -75,6 +75,9 @@ fn sound(capabilities: &Capabilities) -> Result<(), String> {
             }
         }
     }
+    if let Some((key, variable)) = capabilities.kept_secret() {
+        return Err(format!("setting `{key}` takes its value from {variable}, which is a secret"));
+    }
     if capabilities.name.is_empty() || capabilities.about.trim().is_empty() {
         return Err("`name` or `about` is empty".to_owned());
     }

@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd as _;
 use std::time::{Duration, Instant};
 
 /// The environment variables that are for `aws` alone: credentials, and the way to the service.
-pub(super) const VARIABLES: [&str; 18] = [
+pub(super) const VARIABLES: [&str; 16] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -25,8 +25,6 @@ pub(super) const VARIABLES: [&str; 18] = [
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN",
     "AWS_EC2_METADATA_DISABLED",
-    "AWS_ENDPOINT_URL",
-    "AWS_ENDPOINT_URL_EC2",
     "AWS_CA_BUNDLE",
     "AWS_USE_FIPS_ENDPOINT",
     "AWS_USE_DUALSTACK_ENDPOINT",

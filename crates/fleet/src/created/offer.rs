@@ -2,6 +2,7 @@
 
 use super::request::Group;
 use driver::protocol::{Offer, Price};
+use record::bill::Priced;
 use record::plan::Plan;
 use record::target::{Ceiling, CreatedVolume, TargetKind};
 use std::collections::btree_map::Entry;
@@ -19,39 +20,66 @@ pub struct Bill {
 }
 
 /// Computes what the machines and volumes of groups cost if they exist for `seconds`, by started billing unit; `None` if the experiment
-/// and the drivers don't agree on a currency. A price of the experiment comes before the driver's. Where the driver has none, it counts by
-/// the second, and that of a machine covers its volumes. `plan` has the experiment's own prices only: [`put_prices`] comes later.
+/// and the drivers don't agree on a currency.
 #[must_use]
 pub fn bill(plan: &Plan, groups: &[Group], seconds: f64) -> Option<Bill> {
-    let mut bill = Bill { amount: 0.0, currency: plan.prices.currency.clone(), unpriced: 0 };
+    Some(tariff(plan, groups)?.bill(seconds))
+}
+
+/// The prices of machines and volumes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tariff {
+    /// All machines and volumes, in the order in which drivers are asked for them.
+    pub items: Vec<Priced>,
+    /// The currency of all; `None`: nobody names one.
+    pub currency: Option<String>,
+}
+
+/// Returns the prices of the machines and volumes of groups; `None` if the experiment and the drivers don't agree on a currency. A price of
+/// the experiment comes before the driver's. Where the driver has none, it counts by the second, and that of a machine covers its volumes.
+/// `plan` has the experiment's own prices only: [`put_prices`] comes later.
+#[must_use]
+pub fn tariff(plan: &Plan, groups: &[Group]) -> Option<Tariff> {
+    let mut tariff = Tariff { items: Vec::new(), currency: plan.prices.currency.clone() };
     let offers = groups.iter().flat_map(|group| group.targets.iter().zip(&group.offers));
     for (target, offer) in offers {
         let stated = plan.prices.machines.get(target).copied();
-        bill.add(offer.price.as_ref(), stated, seconds)?;
+        tariff.add(target.clone(), offer.price.as_ref(), stated)?;
         for (name, volume) in singles(plan, target).zip(&offer.volumes) {
             let own = plan.prices.per_hour.get(&name).copied();
             let is_whole = volume.price.is_none() || plan.prices.with_volumes.contains(target);
             let covered = stated.filter(|_| is_whole).map(|_| 0.0);
-            bill.add(volume.price.as_ref(), own.or(covered), seconds)?;
+            tariff.add(format!("{target}/{name}"), volume.price.as_ref(), own.or(covered))?;
         }
     }
-    Some(bill)
+    Some(tariff)
 }
 
-impl Bill {
-    fn add(&mut self, price: Option<&Price>, stated: Option<f64>, seconds: f64) -> Option<()> {
-        match (price, stated) {
-            (Some(price), _)
-                if self.currency.get_or_insert_with(|| price.currency.clone()) != &price.currency =>
-            {
-                return None;
-            }
-            (Some(price), None) => self.amount += of(price, seconds),
-            (Some(price), Some(per_hour)) => self.amount += of(&Price { per_hour, ..price.clone() }, seconds),
-            (None, Some(per_hour)) => self.amount += per_hour * seconds / 3600.0,
-            (None, None) => self.unpriced += 1,
+impl Tariff {
+    fn add(&mut self, name: String, price: Option<&Price>, stated: Option<f64>) -> Option<()> {
+        if let Some(price) = price
+            && self.currency.get_or_insert_with(|| price.currency.clone()) != &price.currency
+        {
+            return None;
         }
+        self.items.push(Priced {
+            name,
+            per_hour: stated.or(price.map(|price| price.per_hour)),
+            unit_seconds: price.map_or(1, |price| price.unit_seconds),
+            least_seconds: price.map_or(0, |price| price.least_seconds),
+        });
         Some(())
+    }
+
+    /// Computes what all cost if they exist for `seconds`, by started billing unit.
+    #[must_use]
+    pub fn bill(&self, seconds: f64) -> Bill {
+        let costs: Vec<f64> = self.items.iter().filter_map(|item| item.cost(seconds)).collect();
+        Bill {
+            amount: costs.iter().sum(),
+            currency: self.currency.clone(),
+            unpriced: self.items.len() - costs.len(),
+        }
     }
 }
 
@@ -62,14 +90,6 @@ fn singles<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = String> 
         _ => &[],
     });
     volumes.flat_map(CreatedVolume::single).map(|(name, _)| name)
-}
-
-/// What one thing costs for a time.
-#[expect(clippy::cast_precision_loss, reason = "billing units are below 2^53 seconds")]
-fn of(price: &Price, seconds: f64) -> f64 {
-    let unit = price.unit_seconds.max(1) as f64;
-    let billed = (seconds.max(price.least_seconds as f64) / unit).ceil() * unit;
-    price.per_hour * billed / 3600.0
 }
 
 /// Puts the drivers' prices and limits into a plan, where the experiment states none. A volume's price is its own if all targets that have
@@ -143,7 +163,7 @@ fn put_ceilings(plan: &mut Plan, offers: &BTreeMap<&str, &Offer>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bill, bill, of, put_prices};
+    use super::{Bill, bill, put_prices};
     use crate::created::Group;
     use driver::Program;
     use driver::protocol::{Capabilities, Offer, Price};
@@ -234,19 +254,5 @@ mod tests {
         let again = bill(&stored, &all, 3600.0).unwrap();
         assert_eq!((again.amount, again.unpriced), (9.0, 0));
         assert_eq!(bill(&plan("", ""), &all, 3600.0).unwrap().amount, 9.0);
-    }
-
-    #[test]
-    fn a_started_unit_counts_whole() {
-        let price = |unit, least| Price {
-            per_hour: 3.6,
-            currency: "EUR".to_owned(),
-            unit_seconds: unit,
-            least_seconds: least,
-        };
-        assert!((of(&price(3600, 0), 1.0) - 3.6).abs() < 1e-9);
-        assert!((of(&price(3600, 0), 3601.0) - 7.2).abs() < 1e-9);
-        assert!((of(&price(1, 60), 10.0) - 0.06).abs() < 1e-9);
-        assert!((of(&price(1, 60), 100.5) - 0.101).abs() < 1e-9);
     }
 }

@@ -7,6 +7,7 @@ use driver::protocol::{
 use driver::settings::{Merged, Source, merge};
 use driver::{Heard, How, Places, Program, call, plain_name};
 use record::plan::Plan;
+use record::printable::printable;
 use record::target::{CreatedVolume, Target, TargetKind};
 use run::controller::targets_of;
 use std::collections::BTreeMap;
@@ -158,12 +159,21 @@ impl Files {
 /// What a driver is and takes.
 ///
 /// # Errors
-/// The driver fails.
+/// The driver fails, or one of its settings would keep a secret.
 pub(crate) fn capabilities(program: &Program) -> Result<Capabilities, CreatedError> {
-    match call(program, Task::Capabilities, &How::default(), &mut |_| {})? {
-        Answer::Capabilities(capabilities) => Ok(capabilities),
-        _ => Err(other(program)),
+    let Answer::Capabilities(capabilities) = call(program, Task::Capabilities, &How::default(), &mut |_| {})?
+    else {
+        return Err(other(program));
+    };
+    if let Some((key, variable)) = capabilities.kept_secret() {
+        let what = format!(
+            "its setting `{}` takes its value from {}, which is a secret; settings are kept, and secrets must not be",
+            printable(key),
+            printable(variable)
+        );
+        return Err(CreatedError::Answer { driver: program.name.clone(), what });
     }
+    Ok(capabilities)
 }
 
 /// The error of an answer to another task; `call` refuses it already.

@@ -27,6 +27,9 @@ pub(crate) struct Manifest {
     pub(crate) artifact_type: Option<String>,
     pub(crate) config: Descriptor,
     pub(crate) layers: Vec<Descriptor>,
+    /// The manifest of the image that the run was made on, if that is in the same place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) subject: Option<Descriptor>,
     #[serde(default)]
     pub(crate) annotations: BTreeMap<String, String>,
 }
@@ -72,6 +75,7 @@ impl Manifest {
             artifact_type: Some(RUN.to_owned()),
             config: blob(RUN, config),
             layers,
+            subject: None,
             annotations: info.facts.iter().map(|(name, fact)| (annotation(name), fact.clone())).collect(),
         }
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A place that doesn't answer is asked again later, so one pass takes no long breaths.
+/// Few tries: the next pass asks again anyway.
 const PATIENCE: Patience = Patience { tries: 3, pause: Duration::from_millis(500) };
 
 /// A place for copies of runs.
@@ -43,15 +43,17 @@ impl CopyAddress {
         }
     }
 
-    /// Opens the place. Nothing is asked yet. A request that is under way ends when `cancel` is set.
+    /// Opens the place. Nothing is asked yet. A request that is under way ends when `cancel` is set. `plain_http` allows a bucket on another
+    /// machine without encryption.
     ///
     /// # Errors
-    /// The settings of AWS can't be read, or lead to a place without encryption.
-    pub fn open(&self, cancel: &Arc<AtomicBool>) -> Result<Box<dyn Objects>, ShareError> {
+    /// The settings of AWS can't be read, or lead to a place without encryption, which isn't allowed.
+    pub fn open(&self, plain_http: bool, cancel: &Arc<AtomicBool>) -> Result<Box<dyn Objects>, ShareError> {
         match self {
             Self::Bucket(address) => {
                 let options = Options {
                     settings: Settings::usual(),
+                    plain_http,
                     patience: PATIENCE,
                     cancel: Arc::clone(cancel),
                     ..Options::default()

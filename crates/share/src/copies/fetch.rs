@@ -1,4 +1,4 @@
-//! Brings a run from its copy into a store, where a controller goes on with it.
+//! Fetches a run from its copy into a store.
 
 use super::layout::{
     FORMAT, Head, head_key, key_of_place, plan_key, trial_key, trials_key, unpack, unreadable,
@@ -32,7 +32,7 @@ pub struct CopiedRun {
     pub trials_planned: u64,
 }
 
-/// What was brought into the store.
+/// What a fetch did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
     /// Whether the store had the run already.
@@ -41,7 +41,7 @@ pub struct Fetched {
     pub trials: u64,
 }
 
-/// Returns the runs that have a copy at this place, in the order of their names. Reads one small object for each.
+/// Returns the runs that have a copy at this place, by name. Reads one small object for each.
 ///
 /// # Errors
 /// The place doesn't answer, or a run can't be read.
@@ -49,7 +49,7 @@ pub fn runs(objects: &dyn Objects) -> Result<Vec<CopiedRun>, ShareError> {
     let mut runs = Vec::new();
     for name in objects.folders()?.into_iter().filter(|name| is_run_name(name)) {
         let run = RunId(name);
-        // Before its head arrives, a run is none.
+        // A run without run.json isn't there yet.
         let Some(head) = head(objects, &run)? else { continue };
         let keys = objects.keys(&trials_key(&run))?;
         let trials = keys.iter().filter(|key| !key.contains(".cut-off-")).count() as u64;
@@ -87,8 +87,7 @@ fn readable(key: &str, ours: FormatVersion, found: FormatVersion) -> Result<(), 
     Err(unreadable(key, why))
 }
 
-/// Brings a run's records into a store: all of it, or the trials that the store lacks. No judgement travels. `folder` has room for the
-/// trials while they arrive.
+/// Fetches a run into a store: the whole run, or the trials that the store lacks. The trials arrive in `folder` first.
 ///
 /// # Errors
 /// There is no such run, it can't be read, the store has another run of this name, or it can't be written.
@@ -134,26 +133,29 @@ pub fn fetch(
         };
         store.receive_run(&received, read)?;
     } else if trials > 0 {
-        for trial in read {
-            store.append_trial(run, &trial?)?;
-        }
-        store.set_environment(run, &head.environment)?;
+        // The trials come last: if this is cut off, some are still missing, and the next fetch does all of it again.
+        let mut environment = head.environment.clone();
+        environment.add_bills(&store.head(run)?.environment);
+        store.set_environment(run, &environment)?;
         store.set_volumes(run, &head.volumes)?;
         if let Some(raised) = &head.raised {
             store.raise_budgets(run, raised)?;
         }
         store.finish_run(run, &head.stopped)?;
+        for trial in read {
+            store.append_trial(run, &trial?)?;
+        }
     }
     Ok(Fetched { was_here, trials })
 }
 
-/// Trials as they arrived, in the order of their measurement.
+/// Files of trials, in the order of their measurement.
 struct Arrived {
     paths: Vec<PathBuf>,
     _folder: tempfile::TempDir,
 }
 
-/// Fetches the trials that aren't here, with one in memory at a time.
+/// Fetches the trials that the store lacks. One at a time is in memory.
 fn arrive(
     objects: &dyn Objects,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! A folder as a destination, e.g. on another machine's disk by NFS.
+//! A folder as a place for copies, e.g. one that NFS mounts from another machine.
 
 use super::objects::{Found, OBJECT_BYTES, Objects};
 use crate::digest::Digest;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The file whose lock a writer takes. The kernel frees it when the writer dies.
+/// The lock file of all writers. The kernel frees the lock when a writer dies.
 const LOCK: &str = ".diskproof-lock";
 /// How often a writer looks whether the lock is free.
 const LOOK: Duration = Duration::from_millis(20);
@@ -43,14 +43,16 @@ impl Folder {
         }
     }
 
-    /// Makes the folders of a key, but never the destination itself: where nothing is mounted now, nothing may be written.
+    /// Makes the folders of a key. It never makes the place itself: if the file system isn't mounted, the write must fail.
     fn make_folders(&self, key: &str) -> io::Result<PathBuf> {
         let mut folder = self.path.clone();
         for part in key.rsplit_once('/').map_or("", |(parts, _)| parts).split('/') {
             folder.push(part);
             match fs::create_dir(&folder) {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
+                // The folder must survive a power cut of the other machine, like the files in it.
+                Ok(()) => folder.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())?,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(folder)
@@ -86,7 +88,7 @@ fn etag(path: &Path) -> io::Result<Option<String>> {
 }
 
 impl Objects for Folder {
-    /// It does by the lock.
+    /// The lock sees to it.
     fn keeps_conditions(&self) -> Result<bool, ShareError> {
         Ok(true)
     }
@@ -136,7 +138,7 @@ impl Objects for Folder {
     }
 }
 
-/// Collects the keys of all files in a folder. A temporary file of a writer that was killed is none.
+/// Collects the keys of all files in a folder. It skips the temporary file of a writer that was killed.
 fn walk(folder: &Path, key: &str, keys: &mut Vec<String>) -> Result<(), ShareError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

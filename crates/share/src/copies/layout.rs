@@ -1,4 +1,4 @@
-//! Names and contents of a copy's objects. The same trial has the same name whoever sends it.
+//! Names and contents of the objects of a copy. A trial has the same name whichever controller sends it.
 
 use crate::error::ShareError;
 use record::environment::Environment;
@@ -21,7 +21,7 @@ const WINDOW: u32 = 23;
 /// Largest content of an object before compression.
 const CONTENT_BYTES: u64 = 1 << 30;
 
-/// A run without its plan and its trials.
+/// The content of `run.json`: the run without its plan and trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Head {
     pub(crate) format: FormatVersion,
@@ -60,7 +60,7 @@ pub(crate) fn trials_key(run: &RunId) -> String {
     format!("{run}/trials/")
 }
 
-/// The key of a trial. One that was cut off stands beside the one that was made in its place.
+/// The key of a trial. A trial that was cut off has another key than the one that replaced it.
 pub(crate) fn trial_key(run: &RunId, trial: &TrialId, cut_off: bool, started_unix_ms: u64) -> String {
     let end = if cut_off { format!(".cut-off-{started_unix_ms}") } else { String::new() };
     format!("{}{:05}/{}{end}.json.zst", trials_key(run), trial.round, trial.cell)
@@ -71,7 +71,7 @@ pub(crate) fn key_of_place(run: &RunId, place: &TrialPlace) -> String {
     trial_key(run, &place.id, place.cut_off, place.started_unix_ms)
 }
 
-/// A record as an object: JSON, compressed, with a checksum in it.
+/// Packs a record as an object: JSON, compressed by zstd, with zstd's checksum.
 pub(crate) fn pack<T: Serialize>(what: &str, value: &T) -> Result<Vec<u8>, ShareError> {
     let packed = || -> io::Result<Vec<u8>> {
         let mut encoder = zstd::Encoder::new(Vec::new(), LEVEL)?;
@@ -82,7 +82,7 @@ pub(crate) fn pack<T: Serialize>(what: &str, value: &T) -> Result<Vec<u8>, Share
     packed().map_err(|source| ShareError::Pack { what: what.to_owned(), source })
 }
 
-/// Reads such an object.
+/// Reads an object that [`pack`] made.
 pub(crate) fn unpack<T: DeserializeOwned>(key: &str, bytes: &[u8]) -> Result<T, ShareError> {
     let unpacked = || -> io::Result<T> {
         let mut decoder = zstd::Decoder::new(bytes)?;

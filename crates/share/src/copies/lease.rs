@@ -1,4 +1,5 @@
-//! The lease: who goes on with a run. It is an object that is written on condition only, so of two controllers one wins.
+//! The lease of a run: the object `lease.json` names the controller that may go on. Each write of it has a condition, so of two
+//! controllers one wins.
 
 use super::layout::{FORMAT, lease_key, unreadable};
 use super::objects::Objects;
@@ -11,21 +12,22 @@ use record::version::FormatVersion;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::Store;
 use thiserror::Error;
 
-/// How far the clocks of two controllers may lie apart. A lease counts as expired only after this time, and a server of S3 refuses
-/// requests of a clock that is wrong by more than 15 minutes.
+/// How far the clocks of two controllers may differ. A lease has expired for others only when this time is over, too. (S3 refuses requests
+/// if a clock is wrong by more than 15 minutes.)
 const CLOCKS_APART_MS: u64 = 5 * 60 * 1000;
-/// Writes that may lose against others before the lease is given up.
+/// Most tries to write the lease while others write it.
 const TRIES: u32 = 3;
 
-/// A moment, by the clock of durations and by the clock of the day.
+/// A moment on two clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    /// For durations.
+    /// The monotonic clock.
     pub at: Instant,
     /// UTC, milliseconds since the epoch.
     pub unix_ms: u64,
@@ -40,10 +42,10 @@ impl Moment {
     }
 }
 
-/// A controller of a run. While this value lives, no other process of the same store is a controller of the same run.
+/// A controller of a run. It holds a lock: no other process with the same store is a controller of the same run.
 #[derive(Debug)]
 pub struct Controller {
-    /// Names the store and the machine: a controller that died and was started again has the same.
+    /// Names the machine and the store, so a controller that is started again has the same id.
     pub id: String,
     /// Names this process.
     pub session: String,
@@ -53,27 +55,36 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A controller of these names, without a lock.
+    /// Makes a controller without a lock, for tests.
     #[must_use]
     pub fn named(id: &str, session: &str, host: &str) -> Self {
         Self { id: id.to_owned(), session: session.to_owned(), host: host.to_owned(), lock: None }
     }
 
-    /// Returns this process as a controller of a run. Its lock lies in `folder`.
+    /// Makes this process the controller of a run. Its lock file lies in `folder`.
     ///
     /// # Errors
     /// Another process of this store is a controller of the run, or the store or the lock can't be written.
     pub fn here(store: &Store, folder: &Path, run: &RunId) -> Result<Self, ShareError> {
         let path = folder.join(format!("diskproof-copy-{run}.lock"));
-        let file = File::create(&path).map_err(ShareError::file("make the lock", &path))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(ShareError::Controlled { run: run.clone(), path });
-        }
+        let file = loop {
+            let file = File::create(&path).map_err(ShareError::file("make the lock", &path))?;
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+                return Err(ShareError::Controlled { run: run.clone(), path });
+            }
+            // A controller that ends removes its file. Whoever locks the removed file keeps nobody out.
+            if lies_at(&file, &path) {
+                break file;
+            }
+        };
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
         let host = read("/proc/sys/kernel/hostname");
         let mut whole = store.salt()?;
         whole.extend_from_slice(read("/etc/machine-id").as_bytes());
         whole.extend_from_slice(host.as_bytes());
+        // A copied store has the same salt, and its controller another lock.
+        let at = store.path().canonicalize().unwrap_or_else(|_| store.path().to_path_buf());
+        whole.extend_from_slice(at.as_os_str().as_encoded_bytes());
         let id = Digest::of(&whole).hex()[..16].to_owned();
         let session = read("/proc/sys/kernel/random/uuid");
         if session.is_empty() {
@@ -84,8 +95,15 @@ impl Controller {
     }
 }
 
+/// Whether this open file is the one at `path`.
+fn lies_at(file: &File, path: &Path) -> bool {
+    let same =
+        |about: fs::Metadata, there: fs::Metadata| (about.dev(), about.ino()) == (there.dev(), there.ino());
+    file.metadata().and_then(|about| Ok(same(about, fs::metadata(path)?))).unwrap_or(false)
+}
+
 impl Drop for Controller {
-    /// A lock that can't be removed does no harm: it is free.
+    /// Removes the lock file while it is locked. A file that stays does no harm: nobody locks it.
     fn drop(&mut self) {
         if let Some((_, path)) = &self.lock {
             let _ = fs::remove_file(path);
@@ -93,7 +111,7 @@ impl Drop for Controller {
     }
 }
 
-/// Who goes on with a run, and until when.
+/// Which controller may go on with a run, and until when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// Version of this format.
@@ -104,9 +122,9 @@ pub struct Lease {
     pub session: String,
     /// The controller's machine.
     pub host: String,
-    /// When it was renewed last, by the clock of `host`: UTC, milliseconds since the epoch.
+    /// When it was renewed last, on the clock of `host`: UTC, milliseconds since the epoch.
     pub renewed_unix_ms: u64,
-    /// When it expires, by the same clock. Not later than `renewed_unix_ms`: its controller has given it back.
+    /// When it expires, on the same clock. A lease that was given back has a time that is not after `renewed_unix_ms`.
     pub expires_unix_ms: u64,
 }
 
@@ -151,16 +169,16 @@ pub enum LeaseError {
     Share(#[from] ShareError),
 }
 
-/// How a lease was obtained.
+/// How a controller got the lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claim {
     /// No controller had it.
     Free,
-    /// This controller had it before.
+    /// This controller had it already.
     Own,
-    /// It had expired.
+    /// The lease of another controller had expired.
     Expired(Lease),
-    /// Another controller had it, and the user said to take it over.
+    /// Another controller had it, and the user took it over.
     TakenOver(Lease),
 }
 
@@ -174,7 +192,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// A controller that has no lease yet. Its leases last this long.
+    /// Makes a controller without a lease. Its leases last `lasts`.
     #[must_use]
     pub fn new(run: RunId, me: Controller, lasts: Duration) -> Self {
         Self { run, me, lasts, etag: None }
@@ -184,7 +202,7 @@ impl Holder {
         self.lasts = lasts;
     }
 
-    /// Takes the lease if it is free, expired or this controller's own; with `take_over`, in any case.
+    /// Takes the lease if it is free, expired or this controller's own. With `take_over` it takes any lease.
     ///
     /// # Errors
     /// Another controller has it, or the destination doesn't answer.
@@ -226,7 +244,7 @@ impl Holder {
         }
     }
 
-    /// Renews the lease, or takes it if this controller never had it.
+    /// Renews the lease. A controller that never had it claims it.
     ///
     /// # Errors
     /// Another controller has taken it, or the destination doesn't answer.
@@ -254,7 +272,7 @@ impl Holder {
     /// Gives the lease back, so that another controller can go on at once.
     ///
     /// # Errors
-    /// The destination doesn't answer; the lease then expires.
+    /// The destination doesn't answer. The lease then expires by itself.
     pub fn give_back(&mut self, objects: &dyn Objects, now: Moment) -> Result<(), ShareError> {
         let Some(etag) = self.etag.clone() else { return Ok(()) };
         let mut lease = self.lease(now);
@@ -308,4 +326,22 @@ impl Holder {
 fn time(unix_ms: u64) -> String {
     let at = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     at.map_or_else(|| "an unknown time".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lies_at;
+    use std::fs::{self, File};
+
+    #[test]
+    fn a_removed_lock_file_is_no_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = File::create(&path).unwrap();
+        assert!(lies_at(&first, &path));
+        fs::remove_file(&path).unwrap();
+        assert!(!lies_at(&first, &path), "nothing is there");
+        let second = File::create(&path).unwrap();
+        assert!(!lies_at(&first, &path) && lies_at(&second, &path), "another one is there");
+    }
 }

@@ -1,4 +1,4 @@
-//! What a copy needs of its destination.
+//! What a place for copies can do.
 
 use crate::error::ShareError;
 use crate::s3::{Condition, Put};
@@ -8,11 +8,11 @@ use crate::s3::{Condition, Put};
 pub struct Found {
     /// Its content.
     pub bytes: Vec<u8>,
-    /// Names this content; [`Condition::IfMatch`] takes it.
+    /// Names this version of the object, for [`Condition::IfMatch`].
     pub etag: String,
 }
 
-/// A destination: objects by key. A write is all or nothing, and its condition holds at the moment of the write.
+/// A place for copies: objects by key. A write is all or nothing. Its condition holds at the moment of the write.
 pub trait Objects {
     /// Writes an object.
     ///
@@ -38,12 +38,12 @@ pub trait Objects {
     /// As for [`Self::keys`].
     fn folders(&self) -> Result<Vec<String>, ShareError>;
 
-    /// Whether the destination keeps the conditions of writes.
+    /// Whether the place keeps the conditions of writes.
     ///
     /// # Errors
     /// As for [`Self::put`].
     fn keeps_conditions(&self) -> Result<bool, ShareError>;
 }
 
-/// Largest object that is read into memory. A trial's record is below 100 MiB, and compressed.
+/// Largest object that is read into memory, in bytes. The record of a trial is below 100 MiB before compression.
 pub(crate) const OBJECT_BYTES: u64 = 256 << 20;

@@ -4,7 +4,7 @@ use super::layout::{
     FORMAT, Head, experiment_key, head_key, key_of_place, pack, plan_key, trials_key, unpack, unreadable,
 };
 use super::lease::{Claim, Controller, Holder, LeaseError, Moment};
-use super::objects::Objects;
+use super::objects::{Found, Objects};
 use crate::digest::Digest;
 use crate::error::ShareError;
 use crate::s3::{Condition, Put};
@@ -18,7 +18,10 @@ use store::{Store, TrialPlace};
 /// Pause after the first failure; it doubles with each further one, up to 32 times.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// The clock, as a parameter, so that tests can set it.
+/// Most tries to write `run.json` while others write it.
+const TRIES: u32 = 3;
+
+/// Tells the time; tests set it.
 pub type Clock<'a> = &'a dyn Fn() -> Moment;
 
 /// Sends a run's records to its copy. The store has them all, so nothing is lost if it fails.
@@ -32,10 +35,10 @@ pub struct Sender {
     pending: VecDeque<TrialPlace>,
     /// Whether `pending` knows what was there before.
     knows_there: bool,
-    /// SHA-256 of the plan's object, once that is there.
+    /// SHA-256 of the plan's object; `None`: it isn't known to be there.
     plan_digest: Option<String>,
-    /// The head as it is there.
-    head: Option<Vec<u8>>,
+    /// `run.json` as this controller wrote it last, with its ETag.
+    head: Option<Found>,
     failures: u32,
     retry_at: Option<Instant>,
 }
@@ -47,14 +50,14 @@ pub struct Sent {
     pub trials: u64,
     /// Number of trials that are still to be sent.
     pub unsent: u64,
-    /// Trials that another controller made as well and sent first; this controller's stay in its own store only.
+    /// Trials that another controller made too and sent first. This controller's own stay in its store.
     pub others: Vec<TrialId>,
-    /// Why not all was sent. `None`: all was, or the time was over, or it isn't time to try again yet.
+    /// Why a request failed. `None`: none failed; the time may be over, or it is too early to try again.
     pub failure: Option<ShareError>,
 }
 
 impl Sender {
-    /// A sender that has asked the destination nothing yet. Its leases last `lease`.
+    /// Makes a sender. It asks the destination nothing yet. Its leases last `lease`.
     #[must_use]
     pub fn new(objects: Box<dyn Objects>, run: &RunId, me: Controller, lease: Duration) -> Self {
         Self {
@@ -90,7 +93,7 @@ impl Sender {
         self.holder.claim(&*self.objects, now, take_over)
     }
 
-    /// Renews the lease and does nothing else. A destination that doesn't answer is no error.
+    /// Renews the lease only. A destination that doesn't answer is no error.
     ///
     /// # Errors
     /// Another controller has the run, or has taken it over.
@@ -101,11 +104,10 @@ impl Sender {
         }
     }
 
-    /// Renews the lease and sends what the copy lacks, until `until`. After a failure, it does nothing for a while, unless it is told to
-    /// `insist`.
+    /// Renews the lease and sends what the copy lacks. Begins nothing new after `until`. After a failure it pauses; `insist` skips the pause.
     ///
     /// # Errors
-    /// Another controller has the run, or has taken it over. That the destination doesn't answer is told in [`Sent::failure`].
+    /// Another controller has the run, or has taken it over. If the destination fails, [`Sent::failure`] says so.
     pub fn pass(
         &mut self,
         store: &Store,
@@ -168,7 +170,7 @@ impl Sender {
             self.pending.retain(|place| !there.contains(&key_of_place(run, place)));
             self.knows_there = true;
         }
-        self.send_head(store)?;
+        self.send_head(store, clock)?;
         while let Some(place) = self.pending.front() {
             if clock().at >= until {
                 break;
@@ -183,8 +185,31 @@ impl Sender {
         Ok(())
     }
 
-    /// Sends the run without its trials, where it has changed. The plan comes first, so that a head never stands without one.
-    fn send_head(&mut self, store: &Store) -> Result<(), ShareError> {
+    /// Sends `run.json` if it has changed. The plan goes first, so `run.json` never stands without it. A controller that lost its lease a
+    /// moment ago must not overwrite the other one's `run.json`, so the write has a condition.
+    fn send_head(&mut self, store: &Store, clock: Clock<'_>) -> Result<(), LeaseError> {
+        let bytes = self.packed_head(store)?;
+        let key = head_key(&self.run);
+        for _ in 0..TRIES {
+            if self.head.as_ref().is_some_and(|there| there.bytes == bytes) {
+                return Ok(());
+            }
+            let there = match self.head.take() {
+                Some(own) => Some(own),
+                None => self.objects.get(&key)?,
+            };
+            let condition = there.map_or(Condition::IfAbsent, |there| Condition::IfMatch(there.etag));
+            if let Put::Done { etag } = self.objects.put(&key, &bytes, &condition)? {
+                self.head = Some(Found { bytes, etag });
+                return Ok(());
+            }
+            self.holder.keep(&*self.objects, clock())?;
+        }
+        Err(unreadable(&key, "it changes with every look".to_owned()).into())
+    }
+
+    /// Returns `run.json`. Sends the plan that it names.
+    fn packed_head(&mut self, store: &Store) -> Result<Vec<u8>, ShareError> {
         let plan_digest = match &self.plan_digest {
             Some(digest) => digest.clone(),
             None => self.send_plan(store)?,
@@ -204,16 +229,11 @@ impl Sender {
             volumes: head.volumes,
             stopped: head.stopped,
         };
-        let bytes = serde_json::to_vec(&head)
-            .map_err(|error| ShareError::Pack { what: format!("run {}", self.run), source: error.into() })?;
-        if self.head.as_ref() != Some(&bytes) {
-            self.objects.put(&head_key(&self.run), &bytes, &Condition::None)?;
-            self.head = Some(bytes);
-        }
-        Ok(())
+        serde_json::to_vec(&head)
+            .map_err(|error| ShareError::Pack { what: format!("run {}", self.run), source: error.into() })
     }
 
-    /// Sends the plan and the experiment file, and returns the digest of the plan's object.
+    /// Sends the plan and the experiment file. Returns the digest of the plan's object.
     fn send_plan(&mut self, store: &Store) -> Result<String, ShareError> {
         let (key, plan) = (plan_key(&self.run), store.plan_as_made(&self.run)?);
         let mut bytes = pack("a plan", &plan)?;
@@ -224,7 +244,7 @@ impl Sender {
                 let why = "it is the plan of another run of the same name".to_owned();
                 return Err(unreadable(&key, why));
             }
-            // Another version may have compressed it otherwise.
+            // Another version of zstd compresses the same plan to other bytes.
             bytes = there.bytes;
         }
         self.objects.put(&experiment_key(&self.run), plan.source.as_bytes(), &Condition::None)?;
@@ -233,7 +253,7 @@ impl Sender {
         Ok(digest)
     }
 
-    /// Sends a trial. Returns false if another one of the same name is there.
+    /// Sends a trial. Returns false if another trial of this name is there.
     fn send_trial(&self, store: &Store, place: &TrialPlace) -> Result<bool, ShareError> {
         let key = key_of_place(&self.run, place);
         let trial = store.trial_at(&self.run, place)?;

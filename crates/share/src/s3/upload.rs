@@ -118,7 +118,7 @@ fn random_name() -> Result<String, ShareError> {
 impl Write<'_> {
     fn perform(&self) -> Result<Put, ShareError> {
         if self.bytes > WHOLE_BYTES {
-            return self.in_parts();
+            return self.in_parts(false);
         }
         let call = self.content(self.call("take an object", "PUT"), 0, self.bytes)?;
         let sum = base64::encode(&call.content.raw());
@@ -137,7 +137,7 @@ impl Write<'_> {
                 return Err(failed.error);
             }
             if self.bytes > PART_BYTES {
-                return self.in_parts();
+                return self.in_parts(true);
             }
         }
     }
@@ -198,7 +198,8 @@ impl Write<'_> {
         Ok(etag_of(&reply).filter(|_| is_own).map(|etag| Put::Done { etag }))
     }
 
-    fn in_parts(&self) -> Result<Put, ShareError> {
+    /// Sends the object in parts. `tried`: an earlier request may have written all of it, and its answer is lost.
+    fn in_parts(&self, tried: bool) -> Result<Put, ShareError> {
         let part_bytes = self.bytes.div_ceil(MOST_PARTS).max(PART_BYTES);
         if part_bytes > Body::PART_BYTES {
             return Err(ShareError::TooLarge {
@@ -215,14 +216,14 @@ impl Write<'_> {
         }
         let upload = read(&reply, "InitiateMultipartUploadResult", |node| child(node, "UploadId"))
             .map_err(|why| self.bucket.unreadable(format!("its answer to an upload can't be read: {why}")))?;
-        let put = self.parts(&upload, part_bytes);
+        let put = self.parts(&upload, part_bytes, tried);
         if !matches!(put, Ok(Put::Done { .. })) {
             self.abandon(&upload);
         }
         put
     }
 
-    fn parts(&self, upload: &str, part_bytes: u64) -> Result<Put, ShareError> {
+    fn parts(&self, upload: &str, part_bytes: u64, tried: bool) -> Result<Put, ShareError> {
         let mut list =
             String::from("<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">");
         for number in 0..self.bytes.div_ceil(part_bytes) {
@@ -241,10 +242,10 @@ impl Write<'_> {
             ));
         }
         list.push_str("</CompleteMultipartUpload>");
-        self.complete(upload, &list)
+        self.complete(upload, &list, tried)
     }
 
-    fn complete(&self, upload: &str, list: &str) -> Result<Put, ShareError> {
+    fn complete(&self, upload: &str, list: &str, tried: bool) -> Result<Put, ShareError> {
         let call =
             self.call("put an object together", "POST").query("uploadId", upload).bytes(list.as_bytes());
         let call = self.conditional(call.header("content-type", "application/xml"));
@@ -262,7 +263,7 @@ impl Write<'_> {
                 },
                 Ok(reply) => {
                     let etag = read(&reply, "CompleteMultipartUploadResult", |node| child(node, "ETag")).ok();
-                    match self.judge(&call, &reply, etag, failures > 0)? {
+                    match self.judge(&call, &reply, etag, tried || failures > 0)? {
                         Some(put) => return Ok(put),
                         None => Failed { error: self.bucket.unexpected(&call, &reply), may_pass: true },
                     }

@@ -17,6 +17,8 @@ pub(crate) struct Place {
     pub(crate) ignores_conditions: Cell<bool>,
     /// Keys that contain this text are written, but the answer is lost.
     pub(crate) loses_answers: RefCell<Option<String>>,
+    /// What others do just before the next write of a key that contains this text.
+    pub(crate) meanwhile: RefCell<Option<(&'static str, Box<dyn FnOnce()>)>>,
     /// Number of writes that were asked for, by key.
     pub(crate) writes: RefCell<BTreeMap<String, u32>>,
 }
@@ -53,6 +55,10 @@ impl Objects for Handle {
 
     fn put(&self, key: &str, bytes: &[u8], condition: &Condition) -> Result<Put, ShareError> {
         self.0.check()?;
+        let happens = self.0.meanwhile.borrow().as_ref().is_some_and(|(part, _)| key.contains(part));
+        if let Some((_, others)) = happens.then(|| self.0.meanwhile.take()).flatten() {
+            others();
+        }
         *self.0.writes.borrow_mut().entry(key.to_owned()).or_default() += 1;
         let mut objects = self.0.objects.borrow_mut();
         let there = objects.get(key).map(|(_, version)| version.to_string());

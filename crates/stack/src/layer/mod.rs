@@ -6,4 +6,6 @@ pub(crate) mod filesystem;
 pub(crate) mod lvm;
 pub(crate) mod md;
 pub(crate) mod nfs;
+#[cfg(test)]
+mod sweep_tests;
 pub(crate) mod zfs;

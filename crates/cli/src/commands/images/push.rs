@@ -23,7 +23,7 @@ pub(super) fn push(args: &ImagesPush, settings: &Settings) -> Result<Exit, Failu
     let digest =
         digest.ok_or_else(|| Failure::machine("the image has no digest; remove it and import it anew"))?;
     address.reference.get_or_insert_with(|| Reference::Tag(image_tag(&digest)));
-    let options = options(&args.place)?;
+    let options = options(&args.place, settings)?;
     let remote = share::open(&address, &options).map_err(failure)?;
     output::aside(&format!(
         "image {} ({}) to {address}\n  sent as it is, with all that its disk holds, passwords and keys included: {}",

@@ -19,7 +19,7 @@ pub(super) fn is_address(source: &str) -> bool {
 pub(super) fn import(args: &ImagesImport, from: &From, settings: &Settings) -> Result<Exit, Failure> {
     let address = Address::parse(&args.source).map_err(failure)?;
     let machines = machines(&args.machines.on, from, settings)?;
-    let options = options(&args.place)?;
+    let options = options(&args.place, settings)?;
     let remote = share::open(&address, &options).map_err(failure)?;
     let wish = Wish::listen_by(options.cancel).map_err(Failure::machine)?;
     let pulled = share::pull_image(&*remote, &settings.state.value.join("images-pulled"));

@@ -118,7 +118,7 @@ const TITLE: [&str; COLUMNS] = [
     "journals",
 ];
 /// Widths of the columns after the name.
-const WIDTHS: [usize; COLUMNS] = [0, 7, 4, 6, 9, 9, 9, 9, 10, 12, 12, 8];
+const WIDTHS: [usize; COLUMNS] = [0, 9, 4, 6, 9, 9, 9, 9, 10, 12, 12, 8];
 
 /// A table with fixed columns: a row is printed before the next one is known.
 struct Table {
@@ -149,7 +149,7 @@ impl Table {
         let reason = status.reason.as_deref().unwrap_or_default();
         let Some(facts) = &status.facts else {
             let width = self.widths[0];
-            return format!("{:<width$}  {:<7}  {reason}", status.machine, status.state)
+            return format!("{:<width$}  {:<9}  {reason}", status.machine, status.state)
                 .trim_end()
                 .to_owned();
         };
@@ -232,7 +232,7 @@ mod tests {
     use std::time::Duration;
 
     fn status(facts: Option<MachineFacts>) -> MachineStatus {
-        let state = if facts.is_some() { MachineState::On } else { MachineState::Off };
+        let state = if facts.is_some() { MachineState::On } else { MachineState::NoAnswer };
         let reason = facts.is_none().then(|| "connect to host ham1 port 22: Connection timed out".to_owned());
         MachineStatus { machine: "ham0".to_owned(), state, reason, took_ms: 1, facts }
     }
@@ -264,7 +264,7 @@ mod tests {
         let bare = table.row(&status(Some(MachineFacts::default())));
         assert_eq!(bare.split_whitespace().collect::<Vec<_>>().join(" "), "ham0 on ? ? ? ? ? - - - ? ?");
         let off = table.row(&status(None));
-        assert_eq!(off, "ham0     off      connect to host ham1 port 22: Connection timed out");
+        assert_eq!(off, "ham0     no answer  connect to host ham1 port 22: Connection timed out");
         let named = MachineFacts { boot_id: Some("b".to_owned()), ..facts.clone() };
         let one = sum(&[status(Some(named.clone())), status(Some(named))], 2, Duration::ZERO);
         assert_eq!(one, "2 of 2 on, which are one machine: 8 CPUs, 64 GiB of memory, 16 GiB free (0.0 s)");
