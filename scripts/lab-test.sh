@@ -28,7 +28,7 @@ stage_program() {
     strip --strip-debug -o "$stage$1" "$1"
 }
 
-cargo build --quiet --locked --package diskproof
+cargo binary
 # of the whole workspace, as in other tiers: for fewer packages cargo would choose other features and compile most of it anew
 tested=$(cargo test --locked --workspace --tests --no-run --message-format=json 2>"$stage.log") ||
     { cat "$stage.log" >&2; rm -f "$stage.log"; die "the tests do not build"; }

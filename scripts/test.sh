@@ -13,11 +13,12 @@ log=$(mktemp)
 build_log=$(mktemp)
 boots_log=$(mktemp)
 second_log=$(mktemp)
-pure_log=$(mktemp)
 page_log=$(mktemp)
 pure_tmp=$(mktemp -d)
-background= pure= guest=
-trap 'rm -rf "$log" "$build_log" "$boots_log" "$second_log" "$pure_log" "$page_log" "$pure_tmp"; kill $background $pure $guest 2>/dev/null' EXIT
+aside_logs=$(mktemp -d)
+aside=()
+background= guest=
+trap 'rm -rf "$log" "$build_log" "$boots_log" "$second_log" "$page_log" "$pure_tmp" "$aside_logs"; kill $background $guest "${aside[@]}" 2>/dev/null' EXIT
 status=0
 note=
 # a panic names its line; the frames of who called the test would bury what it said
@@ -42,11 +43,37 @@ wants() { [ "$tier" = all ] || [ "$tier" = "$1" ]; }
 diskproof() { $as_root "$root_dir/target/$target/debug/diskproof" "$@"; }
 
 # One at a time: they share the machine's devices, and some measure.
-run_loop() { RUST_TEST_THREADS=1 run cargo test --locked --workspace --no-fail-fast "$@" -- loop_ --skip lab_ --skip boots_ --skip real_; }
+loop_tests() { RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fast "$@" -- loop_ --skip lab_ --skip boots_ --skip real_; }
+
+# Test programs whose loop_ tests measure nothing, so that other things may compute meanwhile: those that run beside the tests without root
+# and the image's build, and those that run beside the guests.
+unmeasured='loop_(claim|faults|journal|layers|volumes|zfs)'
+beside_guests='loop_(created|driver_libvirt|failures|gearman|guests|hostile_owner|kills|machines|machines_kept|outlive|slurm)'
+all_targets() { basename -as .rs crates/*/tests/*.rs | sort -u; }
+targets() { all_targets | grep -xE "$1" | sed 's/^/--test=/'; }
+other_targets() { all_targets | grep -vxE "$1|$2" | sed 's/^/--test=/'; }
+
+# Runs a function beside what follows; `await_aside` waits for all of them and shows what they said.
+start_aside() {
+    "$@" </dev/null >"$aside_logs/${#aside[@]}" 2>&1 &
+    aside+=("$!")
+}
+await_aside() {
+    [ "${#aside[@]}" -gt 0 ] || return 0
+    local at result
+    for at in "${!aside[@]}"; do
+        result=0
+        wait "${aside[at]}" || result=$?
+        [ "$result" -eq 0 ] || status=$result
+    done
+    phase "$1"
+    for at in "${!aside[@]}"; do run cat "$aside_logs/$at"; done
+    aside=()
+}
 
 # The guest's image takes minutes and no thought: it is built while tests run that measure nothing. What is built is kept.
 build_image() {
-    cargo build --quiet --locked --package diskproof || { fail "diskproof does not build"; return; }
+    cargo binary || { fail "diskproof does not build"; return; }
     phase "the lab's image, in the background"
     nice -n 15 $as_root "$root_dir/target/$target/debug/diskproof" lab build </dev/null >"$build_log" 2>&1 &
     background=$!
@@ -60,8 +87,14 @@ await_image() {
     background= # its number may be somebody else's when we end
 }
 
-# Of three that run side by side, two guests compute, each on one processor, and those that boots_ tests start mostly wait for their limits.
-# The first two take about the same time.
+# Of three that run side by side, two guests compute, each on one processor; the third ones mostly wait: guests that boots_ tests start
+# wait for their limits, and loop_ tests for their servers.
+beside() {
+    local result=0
+    RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fast --tests -- boots_ || result=$?
+    ! wants loop || loop_tests $(targets "$beside_guests") || result=$?
+    return "$result"
+}
 run_lab() {
     phase "tests with guests"
     if [ "$image" = failed ]; then
@@ -76,7 +109,7 @@ $(cat "$build_log")"
     local crates second=(lab_bcache_ lab_thin_) skipped=() layer before=$status results=()
     crates=$(grep -lE '^ *fn lab_' crates/*/tests/*.rs | cut -d/ -f2 | sort -u | paste -sd,)
     for layer in "${second[@]}"; do skipped+=(--skip "$layer"); done
-    RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fast --tests -- boots_ </dev/null >"$boots_log" 2>&1 &
+    beside </dev/null >"$boots_log" 2>&1 &
     background=$!
     LAB_NAME=diskproof-test-lab2 scripts/lab-test.sh run,stack "${second[@]}" </dev/null >"$second_log" 2>&1 &
     guest=$!
@@ -109,12 +142,19 @@ if wants loop || wants lab; then
         say "== SKIPPED: $note"
     fi
 fi
-pure_tests() { cargo test --locked --workspace --no-fail-fast -- --skip loop_ --skip lab_ --skip boots_ --skip real_; }
+skips=(--skip loop_ --skip lab_ --skip boots_ --skip real_)
+unit_tests() {
+    local result=0
+    cargo test --locked --workspace --no-fail-fast --lib --bins -- "${skips[@]}" || result=$?
+    cargo test --locked --workspace --no-fail-fast --doc || result=$?
+    return "$result"
+}
+integration_tests() { cargo test --locked --workspace --no-fail-fast --test '*' -- "${skips[@]}"; }
 # Tests by other programs: reports in a browser, exports read by pandas and DuckDB. One that can't begin counts as one that failed.
 by_others() {
     echo "     Running $1"
     local result=0
-    cargo build --quiet --locked --package diskproof || result=1
+    cargo binary || result=1
     [ "$result" -ne 0 ] || "$1" >"$page_log" 2>&1 || result=$?
     cat "$page_log"
     [ "$result" -eq 0 ] || grep -q '^test result: FAILED' "$page_log" || echo "test result: FAILED. 0 passed; 1 failed"
@@ -126,49 +166,38 @@ page_tests() {
     by_others scripts/tidy-test.sh || result=$?
     return "$result"
 }
-without_root() {
+units_and_pages() {
     local result=0
-    pure_tests || result=$?
+    unit_tests || result=$?
     page_tests || result=$?
     return "$result"
 }
 if wants pure && wants loop && [ -z "$note" ]; then
     cargo test --quiet --locked --workspace --no-run || fail "the tests do not build"
-    # in a directory of their own: what they make there has names that tests with root clean away
-    TMPDIR=$pure_tmp without_root </dev/null >"$pure_log" 2>&1 &
-    pure=$!
+    # In a directory of their own: what they make there has names that tests with root clean away. Most wait more than they compute.
+    TMPDIR=$pure_tmp start_aside units_and_pages
+    TMPDIR=$pure_tmp start_aside integration_tests
 else
     if wants pure; then
         phase "tests without root"
-        run pure_tests
+        run unit_tests
+        run integration_tests
     fi
     if wants page; then
         phase "reports in a browser"
         run page_tests
     fi
 fi
-await_pure() {
-    [ -n "$pure" ] || return 0
-    local result=0
-    wait "$pure" || result=$?
-    pure=
-    phase "tests without root, and reports in a browser"
-    run cat "$pure_log"
-    [ "$result" -eq 0 ] || status=$result
-}
 if wants loop && [ -z "$note" ]; then
     phase "tests with root and loop devices, one at a time"
     [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
-    # stacks are built, killed and undone here and nothing is measured, so the image's build and the tests without root may go on beside them
-    unmeasured='loop_(faults|journal|layers|volumes|zfs)'
-    targets=$(basename -as .rs crates/*/tests/*.rs | sort -u)
-    run_loop $(grep -xE "$unmeasured" <<<"$targets" | sed 's/^/--test=/')
-    await_pure
+    run loop_tests $(targets "$unmeasured")
+    wants lab || run loop_tests $(targets "$beside_guests")
+    await_aside "what ran beside them: tests without root, reports in a browser"
     await_image
     phase "tests that measure"
-    run_loop --lib --bins $(grep -vxE "$unmeasured" <<<"$targets" | sed 's/^/--test=/')
+    run loop_tests --lib --bins $(other_targets "$unmeasured" "$beside_guests")
 fi
-await_pure
 await_image
 if [ "$image" != none ]; then run_lab; fi
 

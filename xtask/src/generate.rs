@@ -11,6 +11,9 @@ use std::process::Command;
 /// Folders and files with generated text only.
 const MADE: &[&str] = &["schema", "man", "completions", "docs/cli.md"];
 
+/// What `cargo binary` builds.
+const BINARY: &str = "target/x86_64-unknown-linux-gnu/debug/diskproof";
+
 /// Writes all of them and removes those that are no longer generated.
 pub(crate) fn write(root: &Path) -> Result<Complaints, String> {
     let made = make(root)?;
@@ -70,18 +73,16 @@ fn make(root: &Path) -> Result<BTreeMap<PathBuf, String>, String> {
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
-    let status = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--locked", "--package", "diskproof", "--", "generate"])
-        .arg(&folder)
-        .current_dir(root)
-        .status()
-        .map_err(|e| format!("diskproof generate: {e}"))?;
-    if !status.success() {
-        return Err(format!("diskproof generate: {status}"));
-    }
+    done(Command::new(env!("CARGO")).arg("binary").current_dir(root), "cargo binary")?;
+    done(Command::new(root.join(BINARY)).arg("generate").arg(&folder), "diskproof generate")?;
     let mut files = BTreeMap::new();
     read_below(&folder, &folder, &mut files)?;
     Ok(files)
+}
+
+fn done(command: &mut Command, what: &str) -> Result<(), String> {
+    let status = command.status().map_err(|e| format!("{what}: {e}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{what}: {status}")) }
 }
 
 /// The files in the workspace now.

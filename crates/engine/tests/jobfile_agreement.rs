@@ -52,7 +52,7 @@ const TABLE: &[&str] = &[
     "rw=write\nnumjobs=2\nfilename=shared",
     "rw=read\nrate_iops=200",
     "rw=write\nrate=4m",
-    "rw=read\nthinktime=1ms\nthinktime_spin=200\nthinktime_blocks=4",
+    "rw=read\nthinktime=1ms\nthinktime_blocks=4",
     "rw=randread\nrandom_distribution=zipf:1.1",
     "rw=write\nbuffer_compress_percentage=50\nrefill_buffers",
     "rw=write\nnrfiles=2\nbs=8k",

@@ -53,6 +53,11 @@ fn lack(options: &Options) -> Option<(&'static str, &'static str)> {
             "fio does not place blocks of sizes that aren't multiples of the smallest one",
         ));
     }
+    if options.thinktime_us > 0 && options.thinktime_spin_us > 0 {
+        // https://github.com/axboe/fio/issues/1588
+        let what = "fio before 3.36 pauses until the end of the trial if the processor is taken away from it during `thinktime_spin`";
+        return Some(("thinktime_spin", what));
+    }
     if options.fio_flushes_each_pass() {
         let what = "fio flushes after each pass of `rw: write` over several files, or over a `size` that is no multiple of the block size, not \
                     once at the end: `end_fsync: 1` (the default of buffered writes) would mean something else by each engine; `end_fsync: 0` leaves it out";

@@ -163,18 +163,27 @@ impl Drop for KernelMate {
     }
 }
 
-/// Detaches the loop devices whose files are below a directory.
+/// Removes the loop devices whose files are below a directory, as a boot does. A device that another machine of this kernel looks at just
+/// now is busy, and gone a moment later. One of the system's own is only detached.
 fn detach(below: &Path) {
     let listed = tool::run("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"]);
     for line in listed.unwrap_or_default().lines() {
         let (device, file) = line.split_once(' ').unwrap_or_default();
-        if Path::new(file.trim()).starts_with(below) {
-            let _ = tool::run("losetup", &["-d", device]);
-            if let Some(number) = device.strip_prefix("/dev/loop").and_then(|number| number.parse().ok()) {
-                // A device that a program added is gone after a boot. One of the system's own stays.
-                let own = number >= crate::ownership::FIRST_OWN_LOOP;
-                let _ = own.then(|| device::loop_control::remove(Path::new("/dev"), number));
+        if !Path::new(file.trim()).starts_with(below) {
+            continue;
+        }
+        let number = device.strip_prefix("/dev/loop").and_then(|number| number.parse().ok());
+        let own = number.filter(|number| *number >= crate::ownership::FIRST_OWN_LOOP);
+        let until = Instant::now() + Duration::from_secs(60);
+        let mut detached = tool::run("losetup", &["-d", device]).map(drop);
+        while let Some(number) = own {
+            let removed = device::loop_control::remove(Path::new("/dev"), number);
+            if !removed.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::ResourceBusy) {
+                break;
             }
+            assert!(Instant::now() < until, "{device} stays in use: {detached:?}, {removed:?}");
+            std::thread::sleep(Duration::from_millis(20));
+            detached = tool::run("losetup", &["-d", device]).map(drop);
         }
     }
 }

@@ -55,6 +55,7 @@ mod tests {
             ("`rate_iops`", Options { rate_iops: Some(1), ..mixed() }),
             ("`rate` with", Options { rate_bytes_per_second: Some(1), rate_process: poisson, ..mixed() }),
             ("verify", Options { verify: Some("sha512".into()), ..reads() }),
+            ("thinktime_spin", Options { thinktime_us: 1000, thinktime_spin_us: 200, ..reads() }),
         ] {
             let text = why(&options).unwrap();
             assert!(text.contains(name) && text.ends_with("; use engine: native"), "{text}");

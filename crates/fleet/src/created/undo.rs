@@ -10,8 +10,8 @@ use std::time::Duration;
 
 /// How long a driver may take to destroy.
 const DESTROY: Duration = Duration::from_secs(30 * 60);
-/// How long `undo` waits for a driver that outlived its controller.
-const OUTLIVED: Duration = Duration::from_secs(60);
+/// How long `undo` waits for a driver that outlived its controller: one that begins to start guests on a busy host takes minutes.
+const OUTLIVED: Duration = Duration::from_secs(10 * 60);
 /// How long it waits for a claim that somebody holds: a program that is just being started holds copies of all locks for a moment.
 const STARTING: Duration = Duration::from_secs(1);
 
@@ -143,7 +143,15 @@ fn one(
     undone: &mut Undone,
 ) -> Result<(), JournalError> {
     let (run, driver) = (&entry.claim.run, &entry.driver);
-    let held = match journal.take(&entry.claim.id, if entry.is_abandoned() { OUTLIVED } else { STARTING }) {
+    let mut taken = journal.take(&entry.claim.id, STARTING);
+    if matches!(taken, Err(JournalError::Busy { .. })) && entry.is_abandoned() {
+        let most = OUTLIVED.as_secs() / 60;
+        tell(&format!(
+            "run {run}: its controller is gone, but driver {driver} still works; waiting for it, {most} min at most"
+        ));
+        taken = journal.take(&entry.claim.id, OUTLIVED);
+    }
+    let held = match taken {
         Ok(Some(held)) => held,
         Ok(None) => return Ok(()),
         Err(JournalError::Busy { .. }) => {
