@@ -34,11 +34,7 @@ impl OfLibvirt {
                 printable(&self.serial)
             )
         })?;
-        Ok(HostLimits {
-            asked: self.asked,
-            group: disk.limits.group.map(|group| printable(&group).into_owned()),
-            ..disk.limits
-        })
+        Ok(HostLimits { asked: self.asked, ..disk.limits })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The disks of a guest, as libvirt describes them: what backs each on its host, and the limits that libvirt sets (`iotune`).
 
 use crate::at::{At, AtError};
+use record::printable::printable;
 use record::volume::{HostBurst, HostLimits, LimitName};
 use roxmltree::{Document, Node};
 
@@ -108,7 +109,7 @@ fn source(disk: Node<'_, '_>) -> Source {
 fn limits(iotune: Node<'_, '_>) -> HostLimits {
     let number = |name: &str| text(iotune, name)?.parse::<u64>().ok().filter(|number| *number > 0);
     let mut limits = HostLimits {
-        group: text(iotune, "group_name").map(str::to_owned),
+        group: text(iotune, "group_name").map(|name| printable(name).into_owned()),
         io_bytes: number("size_iops_sec"),
         ..HostLimits::default()
     };
