@@ -102,8 +102,20 @@ fn created_by_the_driver(site: &Site) {
     let iops = cell["metrics"]["iops"]["estimate"].as_f64().unwrap();
     // The limit is exact; an emulated processor may be slower.
     assert!((5.0..=88.0).contains(&iops), "{cell}");
+    // What libvirt's `blkdeviotune` says is the limit, and is known as such.
+    let limits = &export["volumes"][0]["host_limits"];
+    let total = json!({ "total_iops": 80 });
+    for of in ["limits", "asked"] {
+        let said = limits[of].as_object().unwrap().iter().filter(|(_, limit)| !limit.is_null());
+        let said: Value = said.map(|(name, limit)| (name.clone(), limit.clone())).collect();
+        assert_eq!(said, total, "{limits}");
+    }
+    assert_eq!(cell["model"]["expected"], 80.0, "{cell}");
     let leaves = cell["leaves"].to_string();
-    assert!(leaves.contains("disk of a guest, a file on"), "{leaves}");
+    assert!(
+        leaves.contains("disk of a guest, a file on") && leaves.contains("limited there to total_iops 80"),
+        "{leaves}"
+    );
     let below = observe::topology(&observe::Roots::default(), &[], Some(&site.dir));
     let devices: Vec<String> = below.nodes.iter().map(|node| format!("\"host:{}\"", node.name)).collect();
     assert!(devices.iter().all(|device| leaves.contains(device)), "{devices:?}: {leaves}");
@@ -114,6 +126,7 @@ fn created_by_the_driver(site: &Site) {
     let entry: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     let made = &entry["created"][0];
     assert_eq!((&made["through"], &made["user"]), (&json!("ham0"), &json!("root")));
+    followed_as_a_guest_that_exists(site, &file, &entry);
     let volume = &made["volumes"][0];
     assert_eq!((&volume["rates"], &volume["backing"]["host"]), (&json!({ "iops": 80 }), &json!("ham0")));
     let claim = entry["claim"]["id"].as_str().unwrap();
@@ -123,6 +136,46 @@ fn created_by_the_driver(site: &Site) {
     assert_eq!(again, *made, "the same claim and name are the same guest");
     site.well(&["undo", "--all"]);
     assert_eq!(hosts::destroyed(site, claim, "ham0"), Vec::<String>::new());
+}
+
+/// The same guest as a target by ssh whose host the experiment names: its disk is found there, with the limit that somebody has set in the
+/// meantime. Another guest's name is refused.
+fn followed_as_a_guest_that_exists(site: &Site, journal: &std::path::Path, entry: &Value) {
+    let (made, claim) = (&entry["created"][0], entry["claim"]["id"].as_str().unwrap());
+    let (uuid, serial) =
+        (made["id"].as_str().unwrap(), made["volumes"][0]["device"]["serial"].as_str().unwrap());
+    hosts::virsh(
+        site,
+        "ham0",
+        &["blkdeviotune", uuid, "vdb", "--live", "--total-iops-sec", "40", "--group-name", "web"],
+        "",
+    );
+    let text = |guest: &str| {
+        format!(
+            "experiment: existing\ntargets: {{ web: {{ ssh: big.{claim}.diskproof, hosted_by: {{ machine: ham0, guest: {guest} }} }} }}\n\
+         volumes: {{ data: {{ disks: [virtio-{serial}] }} }}\nstacks: {{ raw: {{ on: data }} }}\n\
+         workloads: {{ randread: {{ rw: randread, bs: 4k, iodepth: 4, direct: 1, size: 8m }} }}\nmeasure: {{ trial: 3s, rounds: 1 }}\n"
+        )
+    };
+    let run = |guest: &str| {
+        fs::write(site.dir.join("existing.yaml"), text(guest)).unwrap();
+        let args = ["run", "existing.yaml", "--progress", "lines"];
+        let mut command = testkit::program(site.dir.join("diskproof"), &site.dir, &args);
+        command.env("DISKPROOF_SSH_CONFIG", journal.with_extension("run")).env("XDG_RUNTIME_DIR", &site.dir);
+        command.output().unwrap()
+    };
+    let refused = stderr(&run("nobody"));
+    assert!(refused.contains("target web, `hosted_by`: ham0") && refused.contains("nobody"), "{refused}");
+    let ran = run(uuid);
+    eprintln!("{}{}", stderr(&ran), stdout(&ran));
+    assert!(ran.status.success());
+    let export: Value = serde_json::from_str(&site.well(&["export", "latest", "--json"])).unwrap();
+    let (cell, limits) = (&export["cells"][0], &export["volumes"][0]["host_limits"]);
+    assert_eq!((&limits["limits"]["total_iops"], &limits["group"]), (&json!(40), &json!("web")), "{limits}");
+    let leaves = cell["leaves"].to_string();
+    assert!(leaves.contains("limited there to total_iops 40") && leaves.contains("\"host:"), "{leaves}");
+    let iops = cell["metrics"]["iops"]["estimate"].as_f64().unwrap();
+    assert!((2.0..=44.0).contains(&iops), "{cell}");
 }
 
 /// Makes a guest, by KVM where it works. A KVM in a guest may start one and then hang or fail: QEMU emulates the second try.

@@ -82,6 +82,18 @@ fn loop_driver_libvirt_makes_what_was_asked_for_and_removes_that_alone() {
         guests::stderr(&used)
     );
 
+    // A guest that exists is checked against the machine that the experiment means: this one is none of libvirt's.
+    let existing = format!(
+        "experiment: existing\ntargets: {{ web: {{ ssh: ham0, hosted_by: {{ machine: ham0, guest: {name} }} }} }}\n\
+         volumes: {{ data: {{ disks: [virtio-a] }} }}\nstacks: {{ raw: {{ on: data }} }}\nworkloads: {{ read: {{ rw: randread, size: 1m }} }}\n"
+    );
+    fs::write(site.dir.join("existing.yaml"), existing).unwrap();
+    let refused = site.run(&["run", "existing.yaml"]);
+    let said = guests::stderr(&refused);
+    assert!(refused.status.code() == Some(2) && said.contains("`hosted_by`: "), "{said}");
+    let is_told = ["they are two machines", "can't be checked that both are one guest"];
+    assert!(is_told.iter().any(|why| said.contains(why)), "{said}");
+
     hosts::copy_metadata(&site, "ham0", &name);
     let mut removed = destroyed(&site, CLAIM, "ham0");
     removed.sort();

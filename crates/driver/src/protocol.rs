@@ -441,6 +441,10 @@ pub struct Backing {
     pub path: String,
     /// Whether I/O bypasses the host's page cache.
     pub direct_io: bool,
+    /// The guest's name or UUID in the host's libvirt: diskproof asks `virsh dumpxml` there for the limits that libvirt sets on the
+    /// volume, by its serial number. `None`: libvirt doesn't run the guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
 }
 
 /// How a machine knows a volume.

@@ -3,6 +3,7 @@
 use crate::agent::{over, ssh};
 use crate::error::FleetError;
 use crate::guests::{Guest, way_into};
+use crate::hosted_by;
 use crate::local::agent_here;
 use crate::options::Options;
 use crate::routes;
@@ -29,11 +30,14 @@ pub struct Connected {
 /// their disks.
 ///
 /// # Errors
-/// A machine can't be reached, a guest can't be started, or root is needed and not available.
+/// A machine can't be reached, a guest can't be started, a guest's host doesn't show the guest's disks, or root is needed and not available.
 pub fn connect(plan: &Plan, options: &Options) -> Result<Connected, FleetError> {
     let (mut nodes, mut guests) = (Vec::new(), Vec::new());
     for reached in all_at_once(plan, options) {
-        let (node, guest) = reached?;
+        let (mut node, guest) = reached?;
+        if let Some(target) = plan.targets.iter().find(|target| target.name == node.target) {
+            node.hosted.extend(hosted_by::disks(plan, target, options)?);
+        }
         nodes.push(node);
         guests.extend(guest);
     }

@@ -56,6 +56,14 @@ pub enum FleetError {
         /// The disk.
         disk: String,
     },
+    /// What the experiment says of the host of a guest isn't so.
+    #[error("target {target}, `hosted_by`: {why}")]
+    HostedBy {
+        /// The guest's target.
+        target: String,
+        /// What is missing, and the way out.
+        why: String,
+    },
     /// A driver has not created the machine.
     #[error("the machine of target {0} is not there: its driver creates it for a run")]
     NotCreated(String),
@@ -97,7 +105,7 @@ impl FleetError {
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
-            Self::DiskOfOthers { .. } => Fault::User,
+            Self::DiskOfOthers { .. } | Self::HostedBy { .. } => Fault::User,
             Self::NotCreated(_) | Self::NotUp(_) => Fault::Ours,
             Self::Lab(_)
             | Self::Ssh(_)

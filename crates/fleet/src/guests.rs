@@ -58,6 +58,8 @@ impl Guest {
             limits: disk.limits,
             changes: disk.changes.clone(),
             throttle: Some(Arc::new(Throttled { lab, disk })),
+            host_limits: None,
+            imposed: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod build;
 mod destroy;
+mod disks;
 mod display;
 mod domain;
 mod error;
@@ -35,6 +36,7 @@ pub use request::{Network, NewDisk, NewGuest, Nic, is_public_key};
 pub use vmadm::{Description, Wrong};
 
 pub(crate) use build::{check_network, crashed, host_key, mac, random};
+pub(crate) use disks::{GuestDisk, Source, describe};
 pub(crate) use escape::{escaped, unescaped};
 pub(crate) use first_boot::disk as first_boot_disk;
 pub(crate) use guest_ssh::{GuestSsh, Try, address};

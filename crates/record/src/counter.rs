@@ -301,8 +301,8 @@ pub struct Evidence {
     /// CPU of all kernel threads, in ticks. `None` when it wasn't counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_cpu_ticks: Option<u64>,
-    /// Samples of the host that runs the guest, where the controller runs on that host: one just before and one just after the
-    /// guest measured. Its devices are named with a `host:` prefix. Its throttles are the limits of the guest's disks, by their
+    /// Samples of the host that runs the guest, where diskproof reaches that host: one just before and one just after the guest
+    /// measured. Its devices are named with a `host:` prefix. Its throttles are the limits of the guest's disks, by their
     /// names in the guest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host: Vec<Sample>,

@@ -20,6 +20,18 @@ pub struct Target {
     /// Names of what it shares with other machines, e.g. a switch or a disk array. Machines that share something take turns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<String>,
+    /// The machine that runs it as a guest, if the experiment says so: its disks are followed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosted_by: Option<HostedBy>,
+}
+
+/// The machine that runs a guest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostedBy {
+    /// The machine: a target of the experiment, `local`, or what `ssh` takes.
+    pub machine: String,
+    /// The guest's name or UUID in that machine's libvirt.
+    pub guest: String,
 }
 
 /// The limits of a machine for all its volumes together, reads and writes together: those of a provider's kind of instance, of a

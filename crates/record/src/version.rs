@@ -26,7 +26,7 @@ impl FormatVersion {
     ///   of job files; price lists; imported trials; the goal of the cheapest cell.
     /// * 1.4: latencies over the time of a trial; blocks of queued runs; workloads that several machines run at the same time, with
     ///   each machine's part of a trial and its clock.
-    /// * 1.5: trials that were cut off; volumes that are drawn anew in each round.
+    /// * 1.5: trials that were cut off; volumes that are drawn anew in each round; limits that the hosts of guests set.
     pub const RECORD: Self = Self { major: 1, minor: 5 };
 
     /// Whether a reader of version `self` understands the output of a writer of version `written`.

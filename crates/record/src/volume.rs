@@ -1,6 +1,7 @@
 //! Volumes: where data is stored.
 
 use crate::id::LOCAL;
+use crate::quantity::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -86,6 +87,13 @@ impl Limits {
     pub fn is_unlimited(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Each limit with its name, e.g. `total_iops 80, read_bps 1 MiB`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let each = LimitName::ALL.iter().filter_map(|name| Some(name.in_words(name.of(self)?)));
+        each.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// A limit of a volume. Its name is the same in experiment files, in records and in texts.
@@ -124,10 +132,29 @@ impl LimitName {
         }
     }
 
+    fn in_words(self, rate: u64) -> String {
+        match self.is_of_bytes() {
+            true => format!("{self} {}", Bytes(rate)),
+            false => format!("{self} {rate}"),
+        }
+    }
+
     /// Whether it limits bytes, not I/Os.
     #[must_use]
     pub fn is_of_bytes(self) -> bool {
         matches!(self, Self::ReadBps | Self::WriteBps | Self::TotalBps)
+    }
+
+    /// Sets the limit of this name, in I/Os or bytes per second; `None` is unlimited.
+    pub fn set(self, limits: &mut Limits, to: Option<u64>) {
+        *match self {
+            Self::ReadIops => &mut limits.read_iops,
+            Self::WriteIops => &mut limits.write_iops,
+            Self::ReadBps => &mut limits.read_bps,
+            Self::WriteBps => &mut limits.write_bps,
+            Self::TotalIops => &mut limits.total_iops,
+            Self::TotalBps => &mut limits.total_bps,
+        } = to;
     }
 
     /// The limit of this name, in I/Os or bytes per second; `None` is unlimited.
@@ -198,6 +225,65 @@ pub struct VolumeFacts {
     pub backing_fs: Option<String>,
     /// Whether the loop device uses direct I/O to its backing file; `None` when it is not a loop device.
     pub loop_direct_io: Option<bool>,
+    /// The limits that the host of a guest set on it at the beginning of the run; `None`: no host was asked, or it didn't tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_limits: Option<HostLimits>,
+}
+
+/// The limits that the host of a guest sets on a volume (`iotune` of libvirt).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostLimits {
+    /// The limits that always hold.
+    pub limits: Limits,
+    /// Higher rates that hold for a short time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bursts: Vec<HostBurst>,
+    /// The name of the group of disks that share these limits; `None`: they are this disk's alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// An I/O counts as several against the limits of I/Os if it is larger than this, in bytes; `None`: each I/O counts once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_bytes: Option<u64>,
+    /// What the experiment asked the host for; unlimited where it didn't ask.
+    #[serde(default, skip_serializing_if = "Limits::is_unlimited")]
+    pub asked: Limits,
+}
+
+impl HostLimits {
+    /// Whether the host limits nothing.
+    #[must_use]
+    pub fn is_unlimited(&self) -> bool {
+        self.limits.is_unlimited() && self.bursts.is_empty()
+    }
+
+    /// Whether the limit of this name holds for every I/O: no burst exceeds it, and each I/O counts once.
+    #[must_use]
+    pub fn is_firm(&self, name: LimitName) -> bool {
+        self.bursts.iter().all(|burst| burst.limit != name) && (name.is_of_bytes() || self.io_bytes.is_none())
+    }
+
+    /// The limits with all that belongs to them, e.g. `total_iops 80, bursts to total_iops 400 for 10 s, shared by group web`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let limits = Some(self.limits.in_words()).filter(|words| !words.is_empty());
+        let burst = |b: &HostBurst| format!("bursts to {} for {} s", b.limit.in_words(b.rate), b.seconds);
+        let size =
+            self.io_bytes.map(|bytes| format!("an I/O of more than {} counts as several", Bytes(bytes)));
+        let group = self.group.as_ref().map(|group| format!("shared by group {group}"));
+        let all = limits.into_iter().chain(self.bursts.iter().map(burst)).chain(size).chain(group);
+        all.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A rate above a limit that a host grants for a short time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostBurst {
+    /// The limit that it exceeds.
+    pub limit: LimitName,
+    /// I/Os or bytes per second.
+    pub rate: u64,
+    /// Seconds that a full credit lasts at that rate.
+    pub seconds: u64,
 }
 
 fn local() -> String {
@@ -219,7 +305,29 @@ pub struct VerifiedLimit {
 
 #[cfg(test)]
 mod tests {
-    use super::LimitName;
+    use super::{HostBurst, HostLimits, LimitName, Limits};
+
+    #[test]
+    fn limits_of_a_host_are_told_whole() {
+        let limits = Limits { total_iops: Some(80), write_bps: Some(1 << 20), ..Limits::default() };
+        let burst = HostBurst { limit: LimitName::TotalIops, rate: 400, seconds: 10 };
+        let all = HostLimits {
+            limits,
+            bursts: vec![burst],
+            group: Some("web".to_owned()),
+            io_bytes: Some(4096),
+            asked: Limits::default(),
+        };
+        assert_eq!(
+            all.in_words(),
+            "write_bps 1 MiB, total_iops 80, bursts to total_iops 400 for 10 s, an I/O of more than 4 KiB counts as several, shared by group web"
+        );
+        assert!(all.is_firm(LimitName::WriteBps) && !all.is_firm(LimitName::TotalIops));
+        assert!(!all.is_firm(LimitName::ReadIops), "a large I/O counts as several");
+        let plain = HostLimits { limits, ..HostLimits::default() };
+        assert!(plain.is_firm(LimitName::TotalIops) && !plain.is_unlimited());
+        assert!(HostLimits::default().is_unlimited());
+    }
 
     #[test]
     fn limits_are_kept_by_the_names_that_stored_runs_have() {
@@ -227,6 +335,9 @@ mod tests {
             let kept = serde_json::json!(limit.name());
             assert_eq!(serde_json::to_value(limit).unwrap(), kept);
             assert_eq!(serde_json::from_value::<LimitName>(kept).unwrap(), limit);
+            let mut limits = Limits::default();
+            limit.set(&mut limits, Some(7));
+            assert!(LimitName::ALL.iter().all(|other| other.of(&limits) == (*other == limit).then_some(7)));
         }
         let names = ["read_iops", "write_iops", "read_bps", "write_bps", "total_iops", "total_bps"];
         assert_eq!(LimitName::ALL.map(LimitName::name), names);

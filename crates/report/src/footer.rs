@@ -166,7 +166,10 @@ fn volumes(volumes: &[VolumeFacts]) -> String {
         volume.verified.iter().map(|probe| (probe.limit.name(), probe.asked)).collect()
     };
     let made_of = |v: &VolumeFacts| (v.identity.clone(), v.backing_fs.clone());
-    let kind = |v: &VolumeFacts| (v.target.clone(), base(v), v.size_bytes, v.burst, limits(v), made_of(v));
+    let by_host = |v: &VolumeFacts| v.host_limits.clone();
+    let kind = |v: &VolumeFacts| {
+        (v.target.clone(), base(v), v.size_bytes, v.burst, limits(v), made_of(v), by_host(v))
+    };
     let texts: Vec<String> = volumes
         .chunk_by(|a, b| kind(a) == kind(b))
         .map(|group| {
@@ -220,6 +223,9 @@ fn probes(group: &[VolumeFacts]) -> String {
         .collect();
     if let Some(burst) = group.iter().find_map(|v| v.burst) {
         texts.push(format!("{burst}, not probed: that would use up its credit"));
+    }
+    if let Some(limits) = group.iter().find_map(|v| v.host_limits.as_ref()).filter(|of| !of.is_unlimited()) {
+        texts.push(format!("limited by the guest's host to {}", limits.in_words()));
     }
     if texts.is_empty() { String::new() } else { format!(", {}", texts.join(", ")) }
 }
@@ -281,6 +287,7 @@ mod tests {
     use record::event::Stopped;
     use record::judged::{Checked, Reached, RunView};
     use record::plan::{Goal, Until};
+    use record::volume::{HostLimits, Limits};
 
     fn line(view: &RunView, begin: &str) -> Option<String> {
         lines(view).into_iter().find(|l| l.starts_with(begin))
@@ -316,6 +323,23 @@ mod tests {
         let each = ["A1", "B2"].map(|serial| format!(", 1 GiB, unnamed model, serial {serial}, on ext4"));
         let expected = format!("Volumes: vol[0]{}; vol[1]{}.", each[0], each[1]);
         assert_eq!(line(&view, "Volumes").unwrap(), expected);
+    }
+
+    #[test]
+    fn limits_that_a_host_sets_are_told_with_the_volume() {
+        let mut view = testing::striped();
+        view.volumes.truncate(2);
+        for volume in &mut view.volumes {
+            volume.verified.clear();
+        }
+        let limits = Limits { total_iops: Some(80), ..Limits::default() };
+        let group = Some("web".to_owned());
+        view.volumes[1].host_limits = Some(HostLimits { limits, group, ..HostLimits::default() });
+        view.volumes[0].host_limits = Some(HostLimits::default());
+        assert_eq!(
+            line(&view, "Volumes").unwrap(),
+            "Volumes: vol[0], 1 GiB, on ext4; vol[1], 1 GiB, on ext4, limited by the guest's host to total_iops 80, shared by group web."
+        );
     }
 
     #[test]

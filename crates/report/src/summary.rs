@@ -45,7 +45,10 @@ fn unseen<'a>(view: &RunView, cells: impl Iterator<Item = &'a CellView>) -> Opti
     let asked: Vec<(&CellView, &Asked)> =
         cells.filter_map(|cell| Some((cell, cell.asked.as_ref()?))).collect();
     let (first, _) = asked.first()?;
-    let is_limited = |volume: &VolumeFacts| !volume.verified.is_empty() || volume.burst.is_some();
+    let is_limited = |volume: &VolumeFacts| {
+        let by_host = volume.host_limits.as_ref().is_some_and(|of| !of.is_unlimited());
+        !volume.verified.is_empty() || volume.burst.is_some() || by_host
+    };
     let limited = view.volumes.iter().any(is_limited) || !view.emulated.is_empty();
     let memory = view.environment.of(&first.target).memory_bytes.filter(|_| !limited)?;
     let data = asked.iter().map(|(_, a)| a.size_bytes.saturating_mul(u64::from(a.numjobs))).min()?;

@@ -270,6 +270,7 @@ pub(crate) fn striped() -> RunView {
                 .to_vec(),
             backing_fs: Some("ext4".to_owned()),
             loop_direct_io: Some(true),
+            host_limits: None,
         })
         .collect();
     view

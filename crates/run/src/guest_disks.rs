@@ -1,7 +1,7 @@
 //! The disks of a guest that are files or block devices of its host, and how their limits are set.
 
 use crate::guest_host::GuestHost;
-use record::volume::{LimitChange, Limits};
+use record::volume::{HostLimits, LimitChange, Limits, Volume, VolumeKind};
 use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
@@ -24,6 +24,34 @@ pub struct HostedDisk {
     pub changes: Vec<LimitChange>,
     /// The means of setting its limits; `None`: diskproof neither reads nor sets them.
     pub throttle: Option<Arc<dyn Throttle>>,
+    /// The limits that its host set on it at the beginning of the run, where diskproof doesn't set them; `None`: the host doesn't tell.
+    pub host_limits: Option<HostLimits>,
+    /// Tells these limits again, before and after each measurement.
+    pub imposed: Option<Arc<dyn Imposed>>,
+}
+
+impl HostedDisk {
+    /// The limits in force now; `None` where they aren't known.
+    pub(crate) fn limits_now(&self) -> Option<Limits> {
+        match (&self.throttle, &self.imposed) {
+            (Some(throttle), _) => throttle.now(),
+            (None, Some(imposed)) => imposed.now().map(|now| now.limits),
+            (None, None) => None,
+        }
+    }
+}
+
+/// The limits that the host sets on a volume; `None`: it is no guest's disk, or the host doesn't tell.
+pub(crate) fn host_limits(hosted: &[HostedDisk], volumes: &[Volume], name: &str) -> Option<HostLimits> {
+    let volume = volumes.iter().find(|volume| volume.name == name)?;
+    let VolumeKind::Disk { id } = &volume.kind else { return None };
+    hosted.iter().find(|disk| disk.id == *id)?.host_limits.clone()
+}
+
+/// Tells the limits that a host sets on a guest's disk, and that diskproof doesn't change.
+pub trait Imposed: fmt::Debug + Send + Sync {
+    /// The current limits; `None` when the host doesn't tell.
+    fn now(&self) -> Option<HostLimits>;
 }
 
 /// Reads and sets the limits of a guest's disk.

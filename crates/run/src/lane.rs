@@ -4,6 +4,7 @@
 use crate::agent_link::{AgentLink, is_asked, on, out_of_turn, stopped_there};
 use crate::error::{RunError, Sink, SinkError, both};
 use crate::fault::Fault;
+use crate::guest_disks::host_limits;
 use crate::how::{How, space_of, volumes_of};
 use crate::made::Made;
 use crate::nfs_remote;
@@ -154,8 +155,12 @@ impl Lane<'_> {
             };
             match line.ask(&request, stop, sink) {
                 Ok(Reply::Opened { volumes }) => {
-                    let of_target = |facts| VolumeFacts { target: line.target.clone(), ..facts };
-                    self.volumes.extend(volumes.into_iter().map(of_target));
+                    let asked = volumes_of(plan, &line.target);
+                    self.volumes.extend(volumes.into_iter().map(|facts| VolumeFacts {
+                        target: line.target.clone(),
+                        host_limits: host_limits(&line.hosted, &asked, &facts.name),
+                        ..facts
+                    }));
                 }
                 Ok(other) => return Err(out_of_turn(&other)),
                 // A failed undo is not what the user asked for.

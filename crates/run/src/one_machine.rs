@@ -157,6 +157,7 @@ mod tests {
             address: None,
             ceiling: None,
             shares: Vec::new(),
+            hosted_by: None,
         };
         let mut plan = Plan::new("e".to_owned(), Vec::new(), Measure::new(1.0, 0.0, 1));
         let how = How {

@@ -151,6 +151,8 @@ mod tests {
             limits: total(400),
             changes: changes.collect(),
             throttle: Some(kept.clone()),
+            host_limits: None,
+            imposed: None,
         };
         (kept, vec![("vdb".to_owned(), disk)])
     }

@@ -138,8 +138,7 @@ impl Watch {
 
     /// The limits of all disks now; `None` if one isn't known.
     fn limits(&self) -> Option<BTreeMap<String, Limits>> {
-        let limits =
-            |(name, disk): &(String, HostedDisk)| Some((name.clone(), disk.throttle.as_ref()?.now()?));
+        let limits = |(name, disk): &(String, HostedDisk)| Some((name.clone(), disk.limits_now()?));
         self.disks.iter().map(limits).collect()
     }
 }
@@ -204,6 +203,8 @@ mod tests {
             limits: Limits::default(),
             changes: Vec::new(),
             throttle: None,
+            host_limits: None,
+            imposed: None,
         }
     }
 
@@ -265,6 +266,7 @@ mod tests {
             burst: None,
             backing_fs: None,
             loop_direct_io: None,
+            host_limits: None,
         };
         Watch::new(std::slice::from_ref(disk), &cell, &[facts])
     }

@@ -12,7 +12,7 @@ pub use replace::Pseudonyms;
 
 use crate::error::ShareError;
 use kind::Names;
-use record::id::RunId;
+use record::id::{LOCAL, RunId};
 use record::plan::Plan;
 use record::target::TargetKind;
 use record::volume::{VolumeFacts, VolumeKind};
@@ -60,13 +60,16 @@ fn unwritable(error: serde_json::Error) -> ShareError {
 fn of_plan(plan: &Plan, add: &mut dyn FnMut(NameKind, &str)) {
     for target in &plan.targets {
         let mut hosts = Vec::new();
-        if let TargetKind::Ssh { destination } = &target.kind {
+        let by = target.hosted_by.as_ref();
+        let own = if let TargetKind::Ssh { destination } = &target.kind { Some(destination) } else { None };
+        let machines = own.into_iter().chain(by.map(|by| &by.machine)).filter(|machine| *machine != LOCAL);
+        for destination in machines {
             let destination = destination.trim_start_matches("ssh://");
             let (user, host) = destination.split_once('@').unwrap_or(("", destination));
             add(NameKind::Users, user);
             hosts.push(host.trim_start_matches('[').split([':', ']', '/']).next().unwrap_or(host));
         }
-        hosts.extend(target.address.as_deref());
+        hosts.extend(target.address.as_deref().into_iter().chain(by.map(|by| by.guest.as_str())));
         for host in hosts {
             if host.parse::<IpAddr>().is_ok() {
                 add(NameKind::Addresses, host);

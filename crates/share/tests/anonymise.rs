@@ -9,7 +9,7 @@ use diskproof_share::anonymise::{Machine, NameKind, find};
 use diskproof_share::{Packed, Packer};
 use record::event::Stopped;
 use record::id::RunId;
-use record::target::{Target, TargetKind};
+use record::target::{HostedBy, Target, TargetKind};
 use record::volume::{Volume, VolumeFacts, VolumeKind};
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,12 +17,15 @@ use std::path::Path;
 use store::Store;
 
 /// Names of each kind, as they stand in the run below. The last ones are recognized by their form alone.
-const NAMES: [(NameKind, &str); 12] = [
+const NAMES: [(NameKind, &str); 15] = [
     (NameKind::Hosts, "bigiron"),
     (NameKind::Hosts, "nas7.acme.example"),
     (NameKind::Hosts, "nas7"),
+    (NameKind::Hosts, "rack9.acme.example"),
+    (NameKind::Hosts, "crm-prod"),
     (NameKind::Users, "alice"),
     (NameKind::Users, "bob"),
+    (NameKind::Users, "carol"),
     (NameKind::Serials, "S7KHNJ0W123456"),
     (NameKind::Serials, "0x5000c500a1b2c3d4"),
     (NameKind::Serials, "QX99001"),
@@ -44,6 +47,10 @@ fn run_with_names(folder: &Path) -> (Store, RunId) {
         address: Some("10.20.30.40".to_owned()),
         ceiling: None,
         shares: Vec::new(),
+        hosted_by: Some(HostedBy {
+            machine: "carol@rack9.acme.example".to_owned(),
+            guest: "crm-prod".to_owned(),
+        }),
     });
     plan.cells[0].target = "nas7".to_owned();
     let disk = VolumeKind::Disk { id: "nvme-Samsung_SSD_990_S7KHNJ0W123456".to_owned() };
@@ -69,6 +76,7 @@ fn run_with_names(folder: &Path) -> (Store, RunId) {
         burst: None,
         backing_fs: None,
         loop_direct_io: None,
+        host_limits: None,
     };
     store.set_volumes(&run, &[facts]).unwrap();
     store.finish_run(&run, &Stopped::Failed { error: "nas7 is away".to_owned() }).unwrap();

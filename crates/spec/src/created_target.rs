@@ -66,7 +66,7 @@ fn one(name: String, fields: &Fields<'_>, scope: &Scope<'_>, problems: &mut Prob
         Some(node) => target_keys::shares(node, scope, problems)?,
         None => Vec::new(),
     };
-    Some(Target { name, kind, address, ceiling, shares })
+    Some(Target { name, kind, address, ceiling, shares, hosted_by: None })
 }
 
 /// Whether a target is created by a driver.

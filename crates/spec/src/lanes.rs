@@ -97,7 +97,7 @@ fn keys(plan: &Plan, name: &str, kernels: &Kernels) -> BTreeSet<String> {
         }
     };
     let here = is_here.then(|| format!("host {LOCAL}"));
-    let host = target.and_then(host).map(|host| format!("host {host}"));
+    let host = target.and_then(|target| host(plan, target)).map(|host| format!("host {host}"));
     let shared = target.into_iter().flat_map(|target| &target.shares).map(|what| format!("shares {what}"));
     let pairs = plan.cells.iter().map(Cell::machines).filter(|machines| machines.len() > 1);
     let pairs = pairs.filter(|machines| machines.contains(&name));
@@ -108,7 +108,14 @@ fn keys(plan: &Plan, name: &str, kernels: &Kernels) -> BTreeSet<String> {
 
 /// The machine that a target's work uses, as the experiment names it: the target itself, or the host of its guest. A driver of which the
 /// host isn't known may have machines anywhere; a run learns where they are.
-fn host(target: &Target) -> Option<&str> {
+fn host<'p>(plan: &'p Plan, target: &'p Target) -> Option<&'p str> {
+    if let Some(by) = &target.hosted_by {
+        let machine = plan.targets.iter().find(|other| other.name == by.machine && other.hosted_by.is_none());
+        return machine.map_or(Some(&by.machine), |machine| match machine.kind {
+            TargetKind::Local => Some(LOCAL),
+            _ => host(plan, machine),
+        });
+    }
     match &target.kind {
         TargetKind::Ssh { destination } => Some(destination),
         TargetKind::Created { driver, .. } if driver == "lab" => Some(LOCAL),
@@ -187,6 +194,17 @@ mod tests {
             hosts: of(&[("c", "2"), ("d", "2"), ("e", "1")]),
         };
         assert_eq!(said(&lanes(&entered, &known)), ["a c d", "b", "here e"]);
+    }
+
+    #[test]
+    fn a_guest_takes_turns_with_the_machine_that_hosts_it() {
+        let guest = |name: &str, by: &str| {
+            format!("{name}: {{ ssh: {name}, hosted_by: {{ machine: {by}, guest: g }} }}")
+        };
+        let targets = ["a: { ssh: root@ham0 }", "here: local"].map(str::to_owned);
+        let guests = [guest("b", "a"), guest("c", "root@ham0"), guest("d", "ham9"), guest("e", "here")];
+        let plan = plan(&[&targets[..], &guests[..]].concat().join(", "), "");
+        assert_eq!(said(&lanes(&plan, &Kernels::default())), ["a b c", "here e", "d"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::number::Number;
 use crate::problems::Problems;
 use crate::scope::{Level, Scope};
 use crate::source::Span;
-use crate::target_keys::{ceiling, plain_address, price_of, shares};
+use crate::target_keys::{ceiling, destination, hosted_by, plain_address, price_of, shares};
 use crate::tariff::PriceList;
 use crate::tree::{Key, Node, Value};
 use crate::value;
@@ -51,7 +51,7 @@ pub(crate) fn read(
         problems.add(key.span, format!("{} targets; at most {MAX_TARGETS} are allowed", entries.len()));
         return Machines::default();
     }
-    let mut labs = BTreeSet::new();
+    let (mut labs, mut hosts) = (BTreeSet::new(), Vec::new());
     let mut machines = Machines::default();
     for (key, node) in entries {
         if let Value::Map(own) = &node.value
@@ -73,9 +73,30 @@ pub(crate) fn read(
         if let Some(price) = price_of(&target.name, node, list, scope, problems) {
             machines.prices.insert(target.name.clone(), price);
         }
+        if let Some(by) = &target.hosted_by {
+            hosts.push((key.span, target.name.clone(), by.machine.clone()));
+        }
         machines.push(key, target, problems);
     }
+    for (span, name, host) in hosts {
+        check_host(span, &name, &host, &machines.targets, problems);
+    }
     machines
+}
+
+/// A host of guests must be there before the run, and be another machine.
+fn check_host(span: Span, name: &str, host: &str, targets: &[Target], problems: &mut Problems<'_>) {
+    let kind = targets.iter().find(|target| target.name == host).map(|target| &target.kind);
+    let text = match kind {
+        _ if name == host => format!("target `{name}` is hosted by itself"),
+        Some(TargetKind::Guest { .. } | TargetKind::Created { .. }) => {
+            format!("`{name}` is hosted by `{host}`, which is a guest or a created machine")
+        }
+        _ => return,
+    };
+    problems
+        .add(span, text)
+        .expected("a machine that runs the guest: a target with `ssh`, `local`, or what `ssh` takes");
 }
 
 impl Machines {
@@ -122,6 +143,7 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
             address: None,
             ceiling: None,
             shares: Vec::new(),
+            hosted_by: None,
         });
     }
     let fields = match &node.value {
@@ -184,7 +206,17 @@ fn target(key: &Key, node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
         Some(node) => shares(node, scope, problems)?,
         None => Vec::new(),
     };
-    Some(Target { name, kind, address, ceiling, shares })
+    let hosted_by = match (fields.get("hosted_by"), &kind) {
+        (None, _) => None,
+        (Some(node), TargetKind::Ssh { .. }) => Some(hosted_by(node, scope, problems)?),
+        (Some(node), _) => {
+            problems
+                .add(node.span, "`hosted_by` is for a guest that is reached by ssh")
+                .help("diskproof knows what runs lab guests and created machines");
+            return None;
+        }
+    };
+    Some(Target { name, kind, address, ceiling, shares, hosted_by })
 }
 
 /// Reads an address. It becomes a word of mount(8) and exportfs(8), so characters with another meaning there are refused.
@@ -196,20 +228,6 @@ fn address(node: &Node, kind: &TargetKind, scope: &Scope<'_>, problems: &mut Pro
         return None;
     }
     plain_address(node, scope, problems)
-}
-
-/// Reads the ssh destination. ssh must not take it for an option, nor for several words.
-pub(crate) fn destination(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
-    const EXPECTED: &str = "what `ssh` takes: host, user@host, or a name of ~/.ssh/config";
-    let text = value::text(node, EXPECTED, scope, problems)?;
-    if text.is_empty() || text.starts_with('-') || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        problems
-            .add(node.span, format!("`{}` is not a destination", printable(&text, 60)))
-            .expected(EXPECTED)
-            .help("a port or key belongs into ~/.ssh/config");
-        return None;
-    }
-    Some(text)
 }
 
 fn lab(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {

@@ -8,11 +8,13 @@ use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::tariff::PriceList;
 use crate::tree::{Key, Node, find};
-use crate::vocabulary::CEILING;
+use crate::vocabulary::{CEILING, HOSTED_BY};
 use crate::{price, value};
-use record::target::Ceiling;
+use record::target::{Ceiling, HostedBy};
 
 const EXPECTED_ADDRESS: &str = "a name or an IPv4 address, e.g. nas.example or 10.0.0.7";
+
+const EXPECTED_GUEST: &str = "the guest's name or UUID, as `virsh list --all` shows it";
 
 /// Reads the price of a machine.
 pub(crate) fn price_of(
@@ -58,6 +60,36 @@ pub(crate) fn shares(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>
         names.push(key.text);
     }
     Some(names)
+}
+
+/// Reads the ssh destination. ssh must not take it for an option, nor for several words.
+pub(crate) fn destination(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<String> {
+    const EXPECTED: &str = "what `ssh` takes: host, user@host, or a name of ~/.ssh/config";
+    let text = value::text(node, EXPECTED, scope, problems)?;
+    if text.is_empty() || text.starts_with('-') || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        problems
+            .add(node.span, format!("`{}` is not a destination", printable(&text, 60)))
+            .expected(EXPECTED)
+            .help("a port or key belongs into ~/.ssh/config");
+        return None;
+    }
+    Some(text)
+}
+
+/// Reads which machine runs a guest.
+pub(crate) fn hosted_by(node: &Node, scope: &Scope<'_>, problems: &mut Problems<'_>) -> Option<HostedBy> {
+    let fields = Fields::open(node, &HOSTED_BY, problems)?;
+    let machine = destination(fields.get("machine")?, scope, problems)?;
+    let guest_node = fields.get("guest")?;
+    let guest = value::text(guest_node, EXPECTED_GUEST, scope, problems)?;
+    // virsh takes a word that begins with `-` for an option.
+    if guest.is_empty() || guest.starts_with('-') || guest.chars().any(char::is_control) {
+        problems
+            .add(guest_node.span, format!("`{}` is no name of a guest", printable(&guest, 60)))
+            .expected(EXPECTED_GUEST);
+        return None;
+    }
+    Some(HostedBy { machine, guest })
 }
 
 /// Reads a name or an IPv4 address of a network.

@@ -175,6 +175,11 @@ pub(crate) static TARGET: Table = Table {
             Shape::ListOf(&Shape::Text),
             "Names of what it shares with other machines, e.g. [switch1]: machines with a name in common take turns",
         ),
+        key(
+            "hosted_by",
+            Shape::Map(&HOSTED_BY),
+            "It is a guest of libvirt on another machine: its disks are followed there, down to that machine's devices",
+        ),
     ],
     instead: &[
         ("host", "write `ssh: user@host`"),
@@ -186,6 +191,24 @@ pub(crate) static TARGET: Table = Table {
             "volumes",
             "volumes stand at the top of the file, unless a driver creates the machine: `driver: NAME`",
         ),
+    ],
+};
+
+/// The machine that runs a guest.
+pub(crate) static HOSTED_BY: Table = Table {
+    what: "`hosted_by`",
+    keys: &[
+        needed(
+            "machine",
+            Shape::Text,
+            "A target of the experiment, `local`, or what `ssh` takes: host, user@host",
+        ),
+        needed("guest", Shape::Text, "The guest's name or UUID in libvirt there (`virsh list`)"),
+    ],
+    instead: &[
+        ("host", "write `machine: NAME`"),
+        ("domain", "write `guest: NAME`"),
+        ("name", "write `guest: NAME`"),
     ],
 };
 

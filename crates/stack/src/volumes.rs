@@ -270,6 +270,7 @@ impl Maker<'_> {
             verified: Vec::new(),
             backing_fs: fs_under(self.machine, &path),
             loop_direct_io: attached.direct_io(self.machine),
+            host_limits: None,
         };
         let reference = DeviceRef::new(node, claimed.devno(), Title::Backing(path));
         Ok(Provided { facts, place: ProvidedPlace::Device { claimed, reference } })
@@ -306,6 +307,7 @@ impl Maker<'_> {
             verified: Vec::new(),
             backing_fs: None,
             loop_direct_io: None,
+            host_limits: None,
         };
         let title = Title::Claimed(claimed.by_id().unwrap_or(id).to_owned());
         let reference =
@@ -355,6 +357,7 @@ impl Maker<'_> {
             verified: Vec::new(),
             backing_fs: fs_under(self.machine, lent.path()),
             loop_direct_io: None,
+            host_limits: None,
         };
         Ok(Provided { facts, place: ProvidedPlace::Directory(lent) })
     }

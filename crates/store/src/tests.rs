@@ -31,6 +31,7 @@ fn volume(name: &str) -> VolumeFacts {
         verified: Vec::new(),
         backing_fs: Some("ext4".to_owned()),
         loop_direct_io: Some(true),
+        host_limits: None,
     }
 }
 

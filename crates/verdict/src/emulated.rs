@@ -41,6 +41,7 @@ mod tests {
             address: None,
             ceiling: None,
             shares: Vec::new(),
+            hosted_by: None,
         };
         let guest = || TargetKind::Guest { lab: "lab".to_owned(), disks: vec![] };
         let mut measured = [cell("a", &[2000, 2010]), cell("b", &[2000, 2010])];

@@ -3,7 +3,7 @@
 use crate::facts::Facts;
 use crate::foreign::shared;
 use crate::usage::queue::busy_share;
-use record::counter::BlockCounters;
+use record::counter::{BlockCounters, Sample};
 use record::judged::NodeView;
 use record::topology::{BlockKind, BlockNode};
 
@@ -26,7 +26,7 @@ pub(crate) fn of_cell(trials: &[Facts<'_>]) -> Vec<NodeView> {
         };
         NodeView {
             name: node.name.clone(),
-            kind: kind(node, open.contains(node.name.as_str())),
+            kind: limited(kind(node, open.contains(node.name.as_str())), first, node),
             depth: node.depth,
             read_per_asked: over(|facts, node| per_asked(facts, node, true)),
             write_per_asked: over(|facts, node| per_asked(facts, node, false)),
@@ -35,6 +35,18 @@ pub(crate) fn of_cell(trials: &[Facts<'_>]) -> Vec<NodeView> {
         }
     };
     nodes.iter().enumerate().map(view).collect()
+}
+
+/// What a device is, with the limits that the guest's host sets on it during the whole trial.
+fn limited(kind: String, facts: &Facts<'_>, node: &BlockNode) -> String {
+    let [begin, end] = &facts.trial.evidence.host[..] else { return kind };
+    let of = |sample: &Sample| sample.throttles.as_ref()?.get(&node.name).copied();
+    match of(begin) {
+        Some(limits) if !limits.is_unlimited() && of(end) == Some(limits) => {
+            format!("{kind}, limited there to {}", limits.in_words())
+        }
+        _ => kind,
+    }
 }
 
 fn per_asked(facts: &Facts<'_>, node: &BlockNode, read: bool) -> Option<f64> {

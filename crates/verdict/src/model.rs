@@ -25,6 +25,7 @@ use measured::Measured;
 use record::finding::Finding;
 use record::judged::{CellView, Metric, ModelView, RatioView};
 use record::plan::Cell;
+use record::volume::VolumeFacts;
 use stacking::Stacking;
 
 /// Adds the model to every cell that has one, and returns findings about cells that differ from it. `found`: the other findings.
@@ -55,7 +56,11 @@ fn model(planned: &Cell, cell: &CellView, input: &Input<'_>, cells: &[CellView])
     let of = headline(input.plan, cell);
     let metric = cell.metrics.get(of)?;
     let unit = if of == "bw" { load.mean_bytes() } else { 1.0 };
-    let (forecast, ratio) = match provisioned::forecast(&planned.stack.volumes, &stacking, &load) {
+    let is_own = |facts: &&VolumeFacts| {
+        facts.target == planned.target && planned.stack.volumes.iter().any(|own| own.name == facts.name)
+    };
+    let found: Vec<&VolumeFacts> = input.volumes.iter().filter(is_own).collect();
+    let (forecast, ratio) = match provisioned::forecast(&planned.stack.volumes, &found, &stacking, &load) {
         Some(forecast) => {
             let forecast = ceiling::lowered(forecast, passed);
             let ratio = against(metric, forecast.expected * unit);

@@ -12,6 +12,7 @@ mod emulated;
 mod foreign;
 mod generator;
 mod host_cache;
+mod host_limits;
 mod imported;
 mod jobfile;
 mod limit;

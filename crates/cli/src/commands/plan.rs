@@ -20,7 +20,7 @@ use record::find::{Find, FindBy};
 use record::fio_option::differing;
 use record::lvm::Resync;
 use record::plan::{Plan, Prices};
-use record::printable::Shown as _;
+use record::printable::{Shown as _, printable};
 use record::provision::ProvisionStep;
 use record::quantity::{Bytes, Seconds};
 use record::stack::Rebuild;
@@ -174,6 +174,14 @@ fn machines(plan: &Plan) -> Vec<String> {
     plan.targets.iter().filter_map(told).collect()
 }
 
+/// The machine that runs a target as a guest, if the experiment says so.
+fn hosted_by(plan: &Plan, target: &str) -> String {
+    let by = plan.targets.iter().find(|t| t.name == target).and_then(|t| t.hosted_by.as_ref());
+    by.map_or_else(String::new, |by| {
+        format!(", guest {} of {}", printable(&by.guest), printable(&by.machine))
+    })
+}
+
 /// The volumes of all machines in sentences; if there are several machines, each sentence names its own.
 fn all_volumes(plan: &Plan) -> Vec<String> {
     let targets = targets_of(plan);
@@ -182,7 +190,9 @@ fn all_volumes(plan: &Plan) -> Vec<String> {
         let place = match kind {
             None if targets.len() == 1 => String::new(),
             None | Some(TargetKind::Local) => format!("{target} (this machine): "),
-            Some(TargetKind::Ssh { destination }) => format!("{target} (by ssh {destination}): "),
+            Some(TargetKind::Ssh { destination }) => {
+                format!("{target} (by ssh {destination}{}): ", hosted_by(plan, target))
+            }
             Some(TargetKind::Guest { lab, .. }) => format!("{target} (lab guest {lab}): "),
             Some(TargetKind::Created { driver, .. }) => format!("{target} (created by driver {driver}): "),
         };

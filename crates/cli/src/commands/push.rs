@@ -182,6 +182,7 @@ mod tests {
             address: None,
             ceiling: None,
             shares: Vec::new(),
+            hosted_by: None,
         });
         let told = of_the_users(&plan).join("\n");
         for word in ["site.yml", "token", "vm", "ec2", "password"] {

@@ -1,19 +1,15 @@
 //! The hosts of created guests: an agent process on each shows what lies below the guests' volumes, and counts there.
 
-use crate::agent::{over, ssh};
-use crate::at::LOCAL;
-use crate::local::agent_here;
+use crate::at::At;
+use crate::guest_hosts::{connected, look};
+use crate::imposed::OfLibvirt;
 use crate::options::Options;
-use driver::protocol::{Backing, Created};
-use host::LocalRunner;
+use driver::protocol::{Backing, Created, CreatedVolume, DeviceName};
 use record::printable::chain;
-use record::volume::Limits;
-use run::agent_on_host::AgentOnHost;
-use run::guest_disks::HostedDisk;
-use run::guest_host::{GuestHost, ThisMachine, UnreachedHost};
+use record::volume::{HostLimits, Limits};
+use run::guest_disks::{HostedDisk, Imposed};
+use run::guest_host::{GuestHost, UnreachedHost};
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,50 +21,73 @@ pub(super) type Found<'a> = (&'a str, &'a Created, &'a BTreeMap<String, String>)
 pub(super) fn disks(machines: &[Found<'_>], options: &Options) -> BTreeMap<String, Vec<HostedDisk>> {
     let mut hosts: BTreeMap<&str, Arc<dyn GuestHost>> = BTreeMap::new();
     let mut all: BTreeMap<String, Vec<HostedDisk>> = BTreeMap::new();
+    let mut limits = LimitsOf { options, hosts: BTreeMap::new() };
     let volumes = machines.iter().flat_map(|(_, made, _)| &made.volumes);
     let backings: Vec<&Backing> = volumes.filter_map(|volume| volume.backing.as_ref()).collect();
     for (target, made, ids) in machines {
         for volume in &made.volumes {
             let (Some(backing), Some(id)) = (&volume.backing, ids.get(&volume.name)) else { continue };
             let host = hosts.entry(&backing.host).or_insert_with(|| host(&backing.host, &backings, options));
+            let host = Arc::clone(host);
+            let imposed = limits.of(volume, backing);
             all.entry((*target).to_owned()).or_default().push(HostedDisk {
                 id: id.clone(),
-                host: Arc::clone(host),
+                host,
                 backing: PathBuf::from(&backing.path),
                 direct_io: backing.direct_io,
                 limits: Limits::default(),
                 changes: Vec::new(),
                 throttle: None,
+                host_limits: imposed.as_ref().map(|(limits, _)| limits.clone()),
+                imposed: imposed.map(|(_, imposed)| imposed),
             });
         }
     }
     all
 }
 
-/// This machine as it is, if its user may read what backs the volumes; else an agent process with root's rights.
-fn host(name: &str, backings: &[&Backing], options: &Options) -> Arc<dyn GuestHost> {
-    let mut own = backings.iter().filter(|backing| backing.host == name);
-    if name == LOCAL && own.all(|backing| File::open(&backing.path).is_ok()) {
-        return Arc::new(ThisMachine);
-    }
-    match agent(name, options) {
-        Ok(agent) => Arc::new(agent),
-        Err(error) => {
-            let why = chain(error.as_ref());
-            (options.tell)(&format!(
-                "warning: what lies below the volumes of the guests on {name} is not followed: {why}"
+/// Asks hosts for the limits that their libvirt sets. Each host is connected to once; a failure is told once.
+struct LimitsOf<'a> {
+    options: &'a Options,
+    hosts: BTreeMap<String, Option<Arc<At>>>,
+}
+
+impl LimitsOf<'_> {
+    fn of(&mut self, volume: &CreatedVolume, backing: &Backing) -> Option<(HostLimits, Arc<dyn Imposed>)> {
+        let DeviceName::Serial(serial) = &volume.device else { return None };
+        let (domain, serial) = (backing.domain.clone()?, serial.clone());
+        let tell = |why: &str| {
+            (self.options.tell)(&format!(
+                "warning: the limits that {} sets on volume {} aren't known: {why}",
+                backing.host, volume.name
             ));
-            Arc::new(UnreachedHost { why })
-        }
+        };
+        let at = self.hosts.entry(backing.host.clone()).or_insert_with(|| {
+            let opened = connected(&backing.host, self.options);
+            opened.map_err(|error| tell(&chain(&error))).ok().map(Arc::new)
+        });
+        let asked = Limits {
+            total_iops: volume.rates.iops,
+            total_bps: volume.rates.bytes_per_second,
+            ..Limits::default()
+        };
+        let disk = OfLibvirt { at: Arc::clone(at.as_ref()?), domain, serial, asked };
+        let limits = disk.limits().map_err(|why| tell(&why)).ok()?;
+        Some((limits, Arc::new(disk)))
     }
 }
 
-fn agent(name: &str, options: &Options) -> Result<AgentOnHost, Box<dyn Error>> {
-    let argv = match name {
-        LOCAL => agent_here(options, &LocalRunner, Some("looking at the files of guests' disks"))?,
-        _ => over(&ssh(name, options), true)?,
-    };
-    Ok(AgentOnHost::start(name, argv, name != LOCAL)?)
+/// What looks below the volumes of a host's guests; where nothing can, the user and the records are told.
+fn host(name: &str, backings: &[&Backing], options: &Options) -> Arc<dyn GuestHost> {
+    let own = backings.iter().filter(|backing| backing.host == name);
+    let paths: Vec<&str> = own.map(|backing| backing.path.as_str()).collect();
+    look(name, &paths, options).unwrap_or_else(|error| {
+        let why = chain(error.as_ref());
+        (options.tell)(&format!(
+            "warning: what lies below the volumes of the guests on {name} is not followed: {why}"
+        ));
+        Arc::new(UnreachedHost { why })
+    })
 }
 
 #[cfg(test)]

@@ -180,9 +180,10 @@ fn sound(group: &Group, machines: &[Created]) -> Result<(), CreatedError> {
         }
         for backing in made.volumes.iter().filter_map(|volume| volume.backing.as_ref()) {
             let is_path = backing.path.starts_with('/') && !backing.path.contains(char::is_control);
-            if !word(&backing.host, ".:-_@/[]") || !is_path {
+            let is_guest = backing.domain.as_deref().is_none_or(|domain| word(domain, ".-_"));
+            if !word(&backing.host, ".:-_@/[]") || !is_path || !is_guest {
                 return wrong(format!(
-                    "a volume of machine {} is on a host or path of another form",
+                    "a volume of machine {} is on a host, path or guest of another form",
                     made.name
                 ));
             }

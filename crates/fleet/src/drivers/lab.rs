@@ -414,6 +414,7 @@ fn created(lab: &Lab, volume: &VolumeRequest) -> CreatedVolume {
             host: LOCAL.to_owned(),
             path: path.to_owned(),
             direct_io: DiskCache::default().is_direct(),
+            domain: None,
         }),
     }
 }

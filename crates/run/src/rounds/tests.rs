@@ -186,7 +186,7 @@ fn what_the_run_decides_depends_on_the_results_and_not_on_who_is_faster() {
 
 fn ssh(name: &str) -> Target {
     let kind = TargetKind::Ssh { destination: name.to_owned() };
-    Target { name: name.to_owned(), kind, address: None, ceiling: None, shares: Vec::new() }
+    Target { name: name.to_owned(), kind, address: None, ceiling: None, shares: Vec::new(), hosted_by: None }
 }
 
 /// A round takes 30 s, not the 90 s that its trials take together.

@@ -9,10 +9,10 @@ use crate::price::per_hour;
 use crate::problems::Problems;
 use crate::scope::Scope;
 use crate::source::Source;
+use crate::target_keys;
 use crate::tree::{Key, Node};
 use crate::value;
 use crate::vocabulary::{MACHINE, MACHINES};
-use crate::{target, target_keys};
 use record::machine::{Mac, Machine, MachinePrice};
 use std::collections::BTreeSet;
 
@@ -104,7 +104,7 @@ fn machine(
         }
     }
     if let Some(node) = fields.get("ssh") {
-        machine.ssh = target::destination(node, &Scope::default(), problems)?;
+        machine.ssh = target_keys::destination(node, &Scope::default(), problems)?;
     }
     if let Some(node) = fields.get("mac") {
         machine.mac = Some(mac(node, problems)?);

@@ -124,11 +124,16 @@ fn of_volume(before: &VolumeFacts, after: &VolumeFacts) -> Vec<Difference> {
     let name = &after.name;
     let size = |v: &VolumeFacts| Some(format!("{} ({} bytes)", Bytes(v.size_bytes), v.size_bytes));
     let direct = |v: &VolumeFacts| v.loop_direct_io.map(|d| d.to_string());
+    let limits = |v: &VolumeFacts| {
+        let of = v.host_limits.as_ref()?;
+        Some(if of.is_unlimited() { "none".to_owned() } else { of.in_words() })
+    };
     let facts = [
         ("size", size(before), size(after), "the data lies elsewhere"),
         ("drive", before.identity.clone(), after.identity.clone(), "another drive was measured"),
         ("file system", before.backing_fs.clone(), after.backing_fs.clone(), "it lies on another one"),
         ("direct I/O", direct(before), direct(after), "one of them is cached twice"),
+        ("host's limits", limits(before), limits(after), "the host of the guest grants another rate"),
     ];
     let one = |(what, b, a, means): (&str, Option<String>, Option<String>, &str)| {
         // The free space of an existing directory is never the same twice.

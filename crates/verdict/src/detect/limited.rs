@@ -19,6 +19,14 @@ pub(super) fn undeclared_limit(scene: &Scene<'_>) -> Option<Detected> {
         return None;
     }
     let remedy = match near.declared {
+        Some(declared) if near.by_host => format!(
+            "The experiment asks its host for {}: look there who lowered it (`virsh blkdeviotune`).",
+            with_unit(declared, near.unit)
+        ),
+        None if near.by_host => {
+            "Quote the figure as that of the limit, or raise the limit on the guest's host (`virsh blkdeviotune`)."
+                .to_owned()
+        }
         Some(declared) => format!(
             "The experiment sets {} for it: look for a lower one in the cgroups above the run's.",
             with_unit(declared, near.unit)

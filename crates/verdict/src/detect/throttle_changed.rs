@@ -51,11 +51,16 @@ fn by_the_host(scene: &Scene<'_>) -> Option<Detected> {
             return Some(detected([name, "while it was measured", MEAN], None, [last, at_end], remedy));
         }
         let volume = scene.volumes.iter().find(|volume| is_device(volume, name))?;
-        let (limits, _) = of_a_guest(scene, volume)?;
+        let by_host = volume.host_limits.as_ref().map(|of| &of.limits);
+        let limits = of_a_guest(scene, volume).map(|(limits, _)| limits).or(by_host)?;
         (limits != at_begin).then(|| {
-            let (when, so) = ("before it was measured", "The figure holds for these limits, not for those of the experiment.");
-            let remedy =
-                "Models and expectations use the limits in the experiment file: run it again while those are in force.";
+            let when = "before it was measured";
+            let (so, remedy) = match by_host {
+                None => ("The figure holds for these limits, not for those of the experiment.",
+                    "Models and expectations use the limits in the experiment file: run it again while those are in force."),
+                Some(_) => ("The figure holds for these limits, not for those at the beginning of the run.",
+                    "Find out who changes them on the guest's host (`virsh blkdeviotune`), and run it again."),
+            };
             detected([name, when, so], None, [limits, at_begin], remedy)
         })
     })

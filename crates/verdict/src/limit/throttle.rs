@@ -62,7 +62,9 @@ fn told(figures: &Figures<'_>, near: &Near, shown: bool, text: &str) -> Limit {
 fn text(near: &Near) -> String {
     let whose = match (near.steady, near.is_declared()) {
         (false, _) => " on average: the limit changed",
+        (true, false) if near.by_host => ", which the guest's host sets and the experiment doesn't ask for",
         (true, false) => ", which the experiment doesn't set",
+        (true, true) if near.by_host => ", which the guest's host sets",
         (true, true) => "",
     };
     format!(

@@ -28,7 +28,7 @@ pub(crate) fn foresee(plan: &Plan, cell: &Cell, metric: &str) -> Result<Foreseen
     let load = Load::of(&cell.workload).ok_or("it isn't known how many device I/Os its requests become")?;
     let stacking = Stacking::of(&cell.stack, &load).ok_or("diskproof has no model of its layers")?;
     let passed = ceiling(plan, cell, &stacking, &load);
-    let forecast = match (provisioned::forecast(&cell.stack.volumes, &stacking, &load), passed) {
+    let forecast = match (provisioned::forecast(&cell.stack.volumes, &[], &stacking, &load), passed) {
         (Some(forecast), passed) => lowered(forecast, passed),
         (None, _) => return Err("its volumes declare no limits"),
     };

@@ -111,6 +111,7 @@ mod tests {
                     address: None,
                     ceiling,
                     shares: Vec::new(),
+                    hosted_by: None,
                 }];
             });
             view.cells.remove(0).limited_by.unwrap()

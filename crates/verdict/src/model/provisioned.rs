@@ -9,7 +9,7 @@ use super::stacking::Stacking;
 use crate::figures::{bytes, rate};
 use record::judged::ModelSource;
 use record::throttle::as_realised;
-use record::volume::{LimitName, Limits, Volume, VolumeKind};
+use record::volume::{HostLimits, LimitName, Limits, Volume, VolumeFacts, VolumeKind};
 
 /// The kernel's throttle grants I/Os for 100 ms at a time (`throtl_slice`, HZ / 10, block/blk-throttle.c).
 const SLICE_SECONDS: f64 = 0.1;
@@ -21,21 +21,43 @@ const SURELY_ONE_IO: u64 = 512 << 10;
 /// The smallest part of a split I/O.
 const FINEST_SPLIT: u64 = 256 << 10;
 
-/// The forecast; `None` if a volume has no relevant limit, or if it isn't known what counts as one I/O.
-pub(crate) fn forecast(volumes: &[Volume], stacking: &Stacking, load: &Load) -> Option<Forecast> {
-    let limits: Vec<Member> = volumes.iter().map(|v| limits_of(v).map(member)).collect::<Option<_>>()?;
+/// The forecast; `None` if a volume has no relevant limit, or if it isn't known what counts as one I/O. `found`: the volumes as the run
+/// found them on the cell's machine; none before a run.
+pub(crate) fn forecast(
+    volumes: &[Volume],
+    found: &[&VolumeFacts],
+    stacking: &Stacking,
+    load: &Load,
+) -> Option<Forecast> {
+    let limits: Vec<Member> = volumes.iter().map(|v| limits_of(v, found)).collect::<Option<_>>()?;
     // QEMU's leaky bucket keeps a disk's unused I/Os for 100 ms; the kernel's slices don't.
     let lapse = volumes.iter().any(|v| matches!(v.kind, VolumeKind::Emulate { .. }));
     expected(&Member::slowest(limits), stacking, load, lapse)
 }
 
-/// The limits of a volume, as the kernel or QEMU rounds the requested ones. Only emulated volumes have limits.
-fn limits_of(volume: &Volume) -> Option<Limits> {
+/// The limits of a volume, as the kernel or QEMU rounds the requested ones. Emulated volumes have limits, and disks of a guest whose host
+/// told them.
+fn limits_of(volume: &Volume, found: &[&VolumeFacts]) -> Option<Member> {
     match volume.kind {
-        VolumeKind::Emulate { limits, .. } if !limits.is_unlimited() => Some(as_realised(limits)),
-        VolumeKind::Guest { limits, .. } if !limits.is_unlimited() => Some(limits),
+        VolumeKind::Emulate { limits, .. } if !limits.is_unlimited() => Some(member(as_realised(limits))),
+        VolumeKind::Guest { limits, .. } if !limits.is_unlimited() => Some(member(limits)),
+        VolumeKind::Disk { .. } | VolumeKind::Created { .. } => by_host(volume, found),
         _ => None,
     }
+}
+
+/// The limits that a host sets, if they are firm. Volumes of one group share them; the model takes them for loaded alike.
+fn by_host(volume: &Volume, found: &[&VolumeFacts]) -> Option<Member> {
+    let limits = |facts: &&VolumeFacts| facts.host_limits.clone().filter(|limits| !limits.is_unlimited());
+    let own: HostLimits = found.iter().find(|facts| facts.name == volume.name).and_then(limits)?;
+    if !LimitName::ALL.iter().all(|name| own.is_firm(*name)) {
+        return None;
+    }
+    let shares = |facts: &&&VolumeFacts| {
+        facts.host_limits.as_ref().is_some_and(|of| own.group.is_some() && of.group == own.group)
+    };
+    let sharers = found.iter().filter(shares).count().max(1);
+    Some(member(own.limits).divided(u32::try_from(sharers).unwrap_or(u32::MAX)))
 }
 
 fn member(limits: Limits) -> Member {

@@ -14,6 +14,10 @@ pub(crate) struct Rate {
 impl Rate {
     pub(crate) const UNLIMITED: Self = Self { ios: f64::INFINITY, bytes: f64::INFINITY };
 
+    fn divided(self, by: f64) -> Self {
+        Self { ios: self.ios / by, bytes: self.bytes / by }
+    }
+
     fn lower(self, other: Self) -> Self {
         Self { ios: self.ios.min(other.ios), bytes: self.bytes.min(other.bytes) }
     }
@@ -36,6 +40,12 @@ impl Member {
             write: a.write.lower(b.write),
             both: a.both.lower(b.both),
         })
+    }
+
+    /// The part of each of `sharers` members that share these limits.
+    pub(crate) fn divided(self, sharers: u32) -> Self {
+        let by = f64::from(sharers.max(1));
+        Self { read: self.read.divided(by), write: self.write.divided(by), both: self.both.divided(by) }
     }
 }
 

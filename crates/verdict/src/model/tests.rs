@@ -18,7 +18,7 @@ use record::md::{Md, MdLevel};
 use record::plan::{Cell, Measure, Plan};
 use record::stack::{BtrfsProfile, FsKind, Layer, Luks, Rebuild, Stack};
 use record::trial::TrialRecord;
-use record::volume::{Limits, Volume, VolumeKind};
+use record::volume::{HostBurst, HostLimits, LimitName, Limits, Volume, VolumeFacts, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, SizeShare, Workload};
 
 fn load(rw: Rw, bs: u64, change: impl Fn(&mut Options)) -> Load {
@@ -402,11 +402,50 @@ fn an_emulated_volume_gives_what_the_kernel_makes_of_its_limit() {
     let limits = Limits { read_iops: Some(1005), write_iops: Some(1005), ..Limits::default() };
     let forecast = |kind| {
         let volumes = [Volume { name: "v".to_owned(), kind }];
-        super::provisioned::forecast(&volumes, &stripe(1, 16 << 10), &load(Rw::Randread, 4096, |_| {}))
+        super::provisioned::forecast(&volumes, &[], &stripe(1, 16 << 10), &load(Rw::Randread, 4096, |_| {}))
     };
     let emulated = forecast(VolumeKind::Emulate { size_bytes: GIB, limits }).unwrap();
     assert_eq!(emulated.at_most, 1000.0);
     let (id, burst) = ("d".to_owned(), None);
     let guest = VolumeKind::Guest { id, size_bytes: GIB, limits, burst, changes: Vec::new() };
     assert_eq!(forecast(guest).unwrap().at_most, 1005.0, "QEMU keeps it");
+}
+
+/// The host of a guest limits the guest's disks. Disks of one group share a limit; what isn't firm is no limit to the model.
+#[test]
+fn a_disk_of_a_guest_gives_what_its_host_grants() {
+    let forecast = |all: &[HostLimits]| {
+        let (mut volumes, mut found) = (Vec::new(), Vec::new());
+        for (at, limits) in all.iter().enumerate() {
+            let name = format!("v{at}");
+            let kind = VolumeKind::Created { volume: name.clone(), size_bytes: Some(GIB) };
+            volumes.push(Volume { name: name.clone(), kind });
+            found.push(VolumeFacts {
+                name,
+                target: "web".to_owned(),
+                device: None,
+                size_bytes: GIB,
+                identity: None,
+                verified: Vec::new(),
+                burst: None,
+                backing_fs: None,
+                loop_direct_io: None,
+                host_limits: Some(limits.clone()),
+            });
+        }
+        let found: Vec<&VolumeFacts> = found.iter().collect();
+        let members = u32::try_from(all.len()).unwrap();
+        let load = load(Rw::Randread, 4096, |_| {});
+        super::provisioned::forecast(&volumes, &found, &stripe(members, 16 << 10), &load).map(|f| f.at_most)
+    };
+    let limits = Limits { total_iops: Some(80), ..Limits::default() };
+    let own = HostLimits { limits, ..HostLimits::default() };
+    assert_eq!(forecast(std::slice::from_ref(&own)), Some(80.0));
+    assert_eq!(forecast(&[own.clone(), own.clone()]), Some(160.0));
+    let grouped = HostLimits { group: Some("g".to_owned()), ..own.clone() };
+    assert_eq!(forecast(&[grouped.clone(), grouped]), Some(80.0));
+    let burst = HostBurst { limit: LimitName::TotalIops, rate: 400, seconds: 10 };
+    assert_eq!(forecast(&[HostLimits { bursts: vec![burst], ..own.clone() }]), None);
+    assert_eq!(forecast(&[HostLimits { io_bytes: Some(4096), ..own }]), None);
+    assert_eq!(forecast(&[HostLimits::default()]), None);
 }

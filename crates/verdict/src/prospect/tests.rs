@@ -115,6 +115,7 @@ fn the_machine_s_own_ceiling_lowers_the_model() {
             address: None,
             ceiling,
             shares: Vec::new(),
+            hosted_by: None,
         }];
         let want =
             Want { of: "iops".to_owned(), bound: Bound::AtLeast, value: 150.0, written: String::new() };

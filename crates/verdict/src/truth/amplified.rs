@@ -67,6 +67,7 @@ fn few_bytes_but_many_ios_meet_a_limit_of_ios() {
         verified: vec![],
         backing_fs: Some("ext4".to_owned()),
         loop_direct_io: Some(true),
+        host_limits: None,
     }];
     t.each = |sample, done| sample.block.values_mut().for_each(|b| b.writes = whole(8000.0 * done));
     assert!(text(&t).contains("and each write 2 writes"), "{}", text(&t));

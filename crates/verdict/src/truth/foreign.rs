@@ -55,6 +55,7 @@ fn limited(t: &mut Truth, iops: u64) {
         verified: verified.to_vec(),
         backing_fs: Some("ext4".to_owned()),
         loop_direct_io: Some(true),
+        host_limits: None,
     }];
 }
 

@@ -135,6 +135,7 @@ fn a_throttle_that_was_met_is_the_limit() {
         }],
         backing_fs: Some("ext4".to_owned()),
         loop_direct_io: Some(true),
+        host_limits: None,
     }];
     t.device_iops = 131_072.0;
     assert!(claims(&t).is_empty(), "the volume gives no more");

@@ -14,7 +14,7 @@ use record::workload::{EngineKind, RateProcess, Rw};
 use std::collections::BTreeMap;
 
 /// 200 I/Os of 4 KiB per second at this depth, all in flight all the time, none of them on a device.
-fn load(rw: Rw, depth: u32) -> Truth {
+pub(super) fn load(rw: Rw, depth: u32) -> Truth {
     let mut t = Truth::new(rw, 4096, true, filesystem(FsKind::Ext4), 1);
     t.cell.workload.engine = EngineKind::Native;
     (t.options().iodepth, t.options().ioengine) = (depth, "io_uring".to_owned());
@@ -57,6 +57,7 @@ fn limited(t: &mut Truth, iops: f64) {
         verified: verified.to_vec(),
         backing_fs: Some("ext4".to_owned()),
         loop_direct_io: Some(true),
+        host_limits: None,
     }];
 }
 

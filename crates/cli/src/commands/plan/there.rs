@@ -30,6 +30,7 @@ fn as_its_own(plan: &Plan, target: &str) -> Plan {
         address: None,
         ceiling: None,
         shares: Vec::new(),
+        hosted_by: None,
     }];
     own
 }

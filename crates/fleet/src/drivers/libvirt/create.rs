@@ -168,7 +168,12 @@ fn created(
             size_bytes: volume.size_bytes,
             price: None,
             rates: rates(&volume.tuning),
-            backing: Some(Backing { host: wanted.host.clone(), path, direct_io }),
+            backing: Some(Backing {
+                host: wanted.host.clone(),
+                path,
+                direct_io,
+                domain: Some(note.uuid.clone()),
+            }),
         })
     });
     let volumes = volumes.collect::<Result<_, GuestError>>()?;
