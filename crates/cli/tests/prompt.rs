@@ -61,8 +61,11 @@ impl Home {
         let folder = self.path().join(".config/diskproof");
         fs::create_dir_all(&folder).unwrap();
         let root = self.path().join("root");
-        fs::write(folder.join("drivers.yaml"), format!("folder: {{ root: {}{more} }}\n", root.display()))
-            .unwrap();
+        fs::write(
+            folder.join("drivers.yaml"),
+            format!("folder: {{ root: {}{more} }}\n", root.to_string_lossy()),
+        )
+        .unwrap();
     }
 
     /// Writes the experiment, with more settings of its machine.
@@ -80,7 +83,7 @@ impl Home {
             .env_clear()
             .env("HOME", self.path())
             .env("TERM", "xterm")
-            .env("PATH", format!("{}:/usr/bin:/bin", self.path().display()))
+            .env("PATH", format!("{}:/usr/bin:/bin", self.path().to_string_lossy()))
             .env("DISKPROOF_STATE", self.path().join("state"))
             .env("DISKPROOF_STORE", self.path().join("results.db"))
             .current_dir(self.path());

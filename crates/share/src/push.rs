@@ -71,18 +71,17 @@ pub(crate) fn send(
         }
     }
     let (found, there) = remote.survey(blobs)?;
+    let is_same_run = found.as_ref().is_some_and(|found| is_same_but_subject(found, manifest));
     match found {
         Some(found) if found == bytes => {
             refer(remote, manifest, &pushed.manifest, bytes.len())?;
             return Ok(Pushed { was_there: true, ..pushed });
         }
         // The image came or went since: the same run gets its `subject`, and keeps one that it has.
-        Some(found) if is_same_but_subject(&found, manifest) => {
-            if manifest.subject.is_none() {
-                return Ok(Pushed { manifest: Digest::of(&found), was_there: true, ..pushed });
-            }
+        Some(found) if is_same_run && manifest.subject.is_none() => {
+            return Ok(Pushed { manifest: Digest::of(&found), was_there: true, ..pushed });
         }
-        Some(_) if !replace => return Err(ShareError::Occupied { at: remote.address() }),
+        Some(_) if !replace && !is_same_run => return Err(ShareError::Occupied { at: remote.address() }),
         _ => {}
     }
     let lacking: Vec<Blob<'_>> =

@@ -1,5 +1,6 @@
 //! `diskproof plan FILE`: what a run would do. Changes nothing.
 
+mod bonnie;
 mod choose;
 mod forecast;
 pub(super) mod here;
@@ -13,7 +14,6 @@ use crate::settings::Settings;
 use crate::{output, page};
 use device::Place;
 use here::Here;
-use record::bonnie::BonnieAsk;
 use record::copy::{Copies, CopyAsk, CopySync, Corpus};
 use record::emulated::LAB;
 use record::find::{Find, FindBy};
@@ -340,7 +340,7 @@ fn asks(workload: &Workload) -> String {
         Ask::Options(options) => options_in_words(options),
         Ask::JobFile { path, .. } => vec![format!("fio job file {path}")],
         Ask::Copy(copy) => copy_in_words(copy),
-        Ask::Bonnie(bonnie) => bonnie_in_words(bonnie),
+        Ask::Bonnie(bonnie) => bonnie::in_words(bonnie),
     };
     if workload.engine == EngineKind::Fio {
         words.push("by fio".to_owned());
@@ -382,20 +382,6 @@ fn copy_in_words(copy: &CopyAsk) -> Vec<String> {
     );
     if !copy.verify {
         words.push("not compared with its source".to_owned());
-    }
-    words
-}
-
-fn bonnie_in_words(bonnie: &BonnieAsk) -> Vec<String> {
-    let mut words = vec!["Bonnie++".to_owned()];
-    if bonnie.size_bytes > 0 {
-        words.push(format!("{} of data", Bytes(bonnie.size_bytes)));
-    }
-    if bonnie.files > 0 {
-        words.push(format!("{} files", bonnie.files));
-    }
-    if bonnie.concurrency > 1 {
-        words.push(format!("{} at once", bonnie.concurrency));
     }
     words
 }

@@ -56,7 +56,6 @@ impl CopyAddress {
                     plain_http,
                     patience: PATIENCE,
                     cancel: Arc::clone(cancel),
-                    ..Options::default()
                 };
                 Ok(Box::new(Bucket::open(address, &options)?))
             }

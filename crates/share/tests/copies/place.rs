@@ -7,6 +7,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+/// A part of a key, and what others do just before the next write of it.
+type Meanwhile = (&'static str, Box<dyn FnOnce()>);
+
 #[derive(Default)]
 pub(crate) struct Place {
     objects: RefCell<BTreeMap<String, (Vec<u8>, u64)>>,
@@ -18,7 +21,7 @@ pub(crate) struct Place {
     /// Keys that contain this text are written, but the answer is lost.
     pub(crate) loses_answers: RefCell<Option<String>>,
     /// What others do just before the next write of a key that contains this text.
-    pub(crate) meanwhile: RefCell<Option<(&'static str, Box<dyn FnOnce()>)>>,
+    pub(crate) meanwhile: RefCell<Option<Meanwhile>>,
     /// Number of writes that were asked for, by key.
     pub(crate) writes: RefCell<BTreeMap<String, u32>>,
 }

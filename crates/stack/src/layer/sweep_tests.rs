@@ -32,7 +32,7 @@ fn commands(cell: &Cell, device: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
         match layer {
             Layer::Knobs(knobs) => {
                 for (knob, device) in knobs.set.iter().flat_map(|knob| below.iter().map(move |d| (knob, d))) {
-                    commands.push(format!("{} {:?}: {}", device.display(), knob.name, knob.value));
+                    commands.push(format!("{} {:?}: {}", device.to_string_lossy(), knob.name, knob.value));
                 }
             }
             Layer::Md(md) => {
@@ -43,7 +43,7 @@ fn commands(cell: &Cell, device: &dyn Fn(&str) -> PathBuf) -> Vec<String> {
             }
             Layer::Filesystem(fs) => {
                 let args = mkfs_args(fs, "U", "l").unwrap();
-                commands.push(format!("mkfs.xfs {} {}", args.join(" "), below[0].display()));
+                commands.push(format!("mkfs.xfs {} {}", args.join(" "), below[0].to_string_lossy()));
             }
             other => panic!("the sweep has no such layer: {other:?}"),
         }
