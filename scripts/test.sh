@@ -47,7 +47,7 @@ loop_tests() { RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fas
 
 # Test programs whose loop_ tests measure nothing, so that other things may compute meanwhile: those that run beside the tests without root
 # and the image's build, and those that run beside the guests.
-unmeasured='loop_(claim|faults|journal|layers|volumes|zfs)'
+unmeasured='loop_(claim|dist|faults|journal|layers|volumes|zfs)'
 beside_guests='loop_(created|driver_libvirt|failures|gearman|guests|hostile_owner|kills|machines|machines_kept|outlive|slurm)'
 all_targets() { basename -as .rs crates/*/tests/*.rs | sort -u; }
 targets() { all_targets | grep -xE "$1" | sed 's/^/--test=/'; }

@@ -32,7 +32,7 @@ fn packed(dir: &Path) -> [PathBuf; 2] {
 }
 
 #[test]
-fn boots_packages_install_in_a_clean_debian_and_go_without_a_trace() {
+fn loop_packages_install_in_a_clean_debian_and_go_without_a_trace() {
     if !is_root() {
         eprintln!("skipped: needs root");
         return;
