@@ -13,7 +13,7 @@ const DESTROY: Duration = Duration::from_secs(30 * 60);
 /// How long `undo` waits for a driver that outlived its controller: one that begins to start guests on a busy host takes minutes.
 const OUTLIVED: Duration = Duration::from_secs(10 * 60);
 /// How long it waits for a claim that somebody holds: a program that is just being started holds copies of all locks for a moment.
-const STARTING: Duration = Duration::from_secs(1);
+const STARTING: Duration = Duration::from_secs(5);
 
 /// What an undo of created machines did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -168,7 +168,7 @@ fn one(
         }
         Ok(_) | Err(_) if is_given_up => {
             let id = &entry.claim.id;
-            if let Some(held) = journal.take(id, Duration::ZERO)? {
+            if let Some(held) = journal.take(id, STARTING)? {
                 held.give_up()?;
             }
             undone.lines.push(format!(
