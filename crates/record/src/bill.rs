@@ -30,7 +30,7 @@ impl Priced {
 /// What the machines and volumes of one session cost, from the request that created them to their end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineBill {
-    /// The claims that the session held, with which its machines are told from those of other sessions.
+    /// The claims that the session held. They identify its machines among those of other sessions.
     pub claims: Vec<String>,
     /// When the first driver was asked to create, UTC, seconds since the epoch.
     pub begun_unix: u64,

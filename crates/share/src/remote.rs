@@ -100,7 +100,7 @@ pub trait Remote {
         Ok(None)
     }
 
-    /// Sees to it that `subject` leads to an artifact that refers to it.
+    /// Makes `subject` lead to an artifact that refers to it.
     ///
     /// # Errors
     /// No answer, or no permission.

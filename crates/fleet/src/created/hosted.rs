@@ -46,7 +46,7 @@ pub(super) fn disks(machines: &[Found<'_>], options: &Options) -> BTreeMap<Strin
     all
 }
 
-/// Asks hosts for the limits that their libvirt sets. Each host is connected to once; a failure is told once.
+/// Asks the libvirt of hosts for the limits of disks. It connects once to each host, and reports a failure once.
 struct LimitsOf<'a> {
     options: &'a Options,
     hosts: BTreeMap<String, Option<Arc<At>>>,
@@ -77,7 +77,7 @@ impl LimitsOf<'_> {
     }
 }
 
-/// What looks below the volumes of a host's guests; where nothing can, the user and the records are told.
+/// Returns what looks below the volumes of a host's guests. If nothing can look there, the user and the records learn why.
 fn host(name: &str, backings: &[&Backing], options: &Options) -> Arc<dyn GuestHost> {
     let own = backings.iter().filter(|backing| backing.host == name);
     let paths: Vec<&str> = own.map(|backing| backing.path.as_str()).collect();

@@ -40,8 +40,9 @@ pub(super) fn image(registry: &Registry, disk: &Digest) -> Result<Option<Manifes
     Ok(is_of_disk.then(|| ManifestRef { digest: Digest::of(&bytes), bytes: bytes.len() as u64 }))
 }
 
-/// Sees to it that a registry lists an artifact among those that refer to `subject`. A registry with the API for that has read `subject` in
-/// the artifact's manifest. For others, the specification has a list under a tag that the digest names ("Referrers Tag Schema").
+/// Makes a registry list an artifact among those that refer to `subject`. A registry with the referrers API reads `subject` in the artifact's
+/// manifest itself. For other registries, this adds the artifact to a list under a tag made of the digest ("Referrers Tag Schema" of the
+/// specification).
 pub(super) fn refer(
     registry: &Registry,
     subject: &ManifestRef,
