@@ -8,7 +8,8 @@ find_cargo || die "cargo: not found; see 'make rust'"
 cd "$root_dir"
 # what --version says; without git it says that nobody knows the commit
 if commit=$(git log -1 --format='%h, %cs' 2>/dev/null); then export DISKPROOF_VERSION="$version ($commit)"; fi
-cargo build --release --locked --package diskproof
+# functions with the same code are kept once
+cargo rustc --release --locked --package diskproof --bin diskproof -- -C link-arg=-Wl,--icf=all
 
 if ! linked=$(ldd "$binary" 2>&1); then
     grep -q 'not a dynamic executable' <<<"$linked" || die "ldd $binary: $linked"

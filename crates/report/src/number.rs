@@ -238,7 +238,8 @@ pub fn margin(share: f64) -> String {
 
 /// An upper bound of a relative difference, rounded up: `1.4 %`, `12 %`; from 1 on as a factor: `x 2.5`.
 pub(crate) fn at_most(x: f64) -> String {
-    let up = |x: f64, step: f64| (x / step - 1e-9).ceil() * step;
+    // Nothing is 0, not -0.
+    let up = |x: f64, step: f64| ((x / step - 1e-9).ceil() + 0.0) * step;
     if x >= 1.0 {
         format!("x {:.1}", up(1.0 + x, 0.1))
     } else if x >= 0.0995 {
@@ -355,6 +356,7 @@ mod tests {
         let shown = |half| so_far(&metric(1243.0, half, "1/s"));
         assert_eq!(shown(Some(75.3)), "1,240 IOPS ± 6.1 %");
         assert_eq!(shown(Some(0.1)), "1,240 IOPS ± 0.1 %", "never narrower than it is");
+        assert_eq!(shown(Some(0.0)), "1,240 IOPS ± 0.0 %", "all rounds alike");
         assert_eq!(shown(Some(900.0)), "too few rounds: 340 to 2,200 IOPS");
         assert_eq!(shown(None), "1,240 IOPS");
         assert_eq!(so_far(&metric(592.0 * 1024.0, Some(6_000.0), "B/s")), "606 kB/s ± 1.0 %");
