@@ -1,5 +1,5 @@
 //! NFS between lab guests: one has the disk and exports it, another one mounts it and runs the load; then one of the two dies. With a
-//! third guest, two clients load one server at the same time. Needs root, QEMU and the image.
+//! third guest, two clients load one server at the same time, also while a clock is set. Needs root, QEMU and the image.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
@@ -56,6 +56,19 @@ workloads:
   both: { rw: randread, bs: 16k, iodepth: 8, direct: 1, size: 24m, on: [vm1, vm2] }
   kept: { rw: randread, bs: 16k, iodepth: 4, direct: 1, size: 1m, rate_iops: 40, on: [vm1, vm2] }
 measure: { trial: 8s, ramp: 1s, rounds: 1 }
+";
+
+/// Two clients. The clock of one of them is set during the trial.
+const STEPPED: &str = "
+experiment: stepped
+targets:
+  nas: { guest: diskproof-test-target, disks: { d1: { size: 64m, total_iops: 50 } } }
+  vm1: { guest: diskproof-test-client }
+  vm2: { guest: diskproof-test-second }
+volumes: { vol: { disks: [d1] } }
+stacks: { far: { layers: [ { ext4: { on: vol } }, nfs ] } }
+workloads: { randread: { rw: randread, bs: 4k, iodepth: 8, direct: 1, size: 4m, on: [vm1, vm2] } }
+measure: { trial: 40s, ramp: 1s, rounds: 1 }
 ";
 
 /// The same server for a load of 200 s, in which somebody dies.
@@ -169,6 +182,7 @@ fn boots_guests_that_mount_what_another_one_serves() {
     let guests = Guests::new("nfs-apart");
     one_mounts_what_the_other_serves(&guests);
     two_clients_share_the_server(&guests);
+    a_clock_is_set(&guests);
     a_client_of_two_is_killed(&guests);
     node_of_the_server_is_killed(&guests);
     controller_of_two_is_killed(&guests);
@@ -285,6 +299,25 @@ fn two_clients_share_the_server(guests: &Guests) {
 fn nothing_is_left(guests: &Guests, said: &str) {
     let all = [left(&guests.server), left(&guests.client), left(&guests.second)];
     assert_eq!(all, [const { String::new() }; 3], "{said}");
+}
+
+/// It doesn't cut the trial off, and the clock that was set is named.
+fn a_clock_is_set(guests: &Guests) {
+    let run = guests.measuring(STEPPED);
+    says(&guests.second, "date --set '1 hour'");
+    let (code, said, name) = guests.ended(run);
+    says(&guests.second, "date --set '1 hour ago'");
+    assert_eq!(code, Some(0), "{said}");
+    let export = guests.run(&["export", &name, "--json"]);
+    let export: Value = serde_json::from_slice(&export.stdout).unwrap();
+    let trials = &export["cells"][0]["trials"];
+    assert_eq!((&trials["done"], &trials["failed"]), (&1.into(), &0.into()), "{said}");
+    let mut found = export["findings"].as_array().unwrap().iter();
+    let step = found.find(|one| one["claim"] == "clock_stepped").unwrap_or_else(|| panic!("{said}"));
+    assert!(step["text"].as_str().unwrap().contains("The clock of vm2 was set forward"), "{step}");
+    let seconds = step["evidence"]["step_seconds"].as_f64().unwrap();
+    assert!((3599.0..=3601.0).contains(&seconds), "{step}");
+    nothing_is_left(guests, &said);
 }
 
 fn a_client_of_two_is_killed(guests: &Guests) {

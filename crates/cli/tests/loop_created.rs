@@ -123,7 +123,8 @@ impl Drop for Site {
 fn loop_a_run_creates_its_machines_and_destroys_them() {
     let Some(site) = Site::new("run", &[PRICED]) else { return };
     site.experiment("");
-    let (code, out, err) = site.run(&["run", "e.yaml", "--quiet"]);
+    let copies = format!("file://{}/copies", site.dir.display());
+    let (code, out, err) = site.run(&["run", "e.yaml", "--quiet", "--copy-to", &copies]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(err.contains("creating big, small") && err.contains("destroying"), "{err}");
     // Two machines for one started hour: so it was expected, and so it was.
@@ -139,6 +140,12 @@ fn loop_a_run_creates_its_machines_and_destroys_them() {
     assert_eq!((&bill["amount"], &bill["forecast"]), (&7.2.into(), &7.2.into()), "{bill}");
     assert_eq!((&bill["stays"], bill["items"].as_array().unwrap().len()), (&false.into(), 2), "{bill}");
     assert!(bill["ended_unix"].as_u64() >= bill["begun_unix"].as_u64(), "{bill}");
+    // The copy has the bill, although it is known only after the last trial.
+    let copy = site.dir.join("copies").join(run["run"].as_str().unwrap());
+    let head: Value = serde_json::from_slice(&fs::read(copy.join("run.json")).unwrap()).unwrap();
+    assert_eq!(head["environment"]["bills"], run["environment"]["bills"], "{err}");
+    let lease: Value = serde_json::from_slice(&fs::read(copy.join("lease.json")).unwrap()).unwrap();
+    assert!(lease["expires_unix_ms"].as_u64() <= lease["renewed_unix_ms"].as_u64(), "{lease}");
     let (_, shown, _) = site.run(&["show"]);
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("which costs 7.20 EUR") && shown.contains(billed), "{shown}");

@@ -8,7 +8,7 @@ mod sample;
 
 use diskproof_share::ShareError;
 use diskproof_share::copies::{
-    Claim, Controller, CopyAddress, LeaseError, Moment, Sender, Sent, fetch, runs,
+    Claim, Controller, CopyAddress, Fetched, LeaseError, Moment, Sender, Sent, fetch, runs,
 };
 use place::Place;
 use record::event::Stopped;
@@ -115,6 +115,36 @@ fn each_trial_is_sent_once_and_another_store_gets_the_same_records() {
     pass(&mut sender, store, &clock);
     assert_eq!(fetch(&*place.boxed(), &elsewhere.store, run, elsewhere.folder.path()).unwrap().trials, 1);
     assert_eq!(elsewhere.store.done(run).unwrap(), store.done(run).unwrap());
+}
+
+/// The results file refuses a write in the middle of a fetch: of the raised budgets, then of the trial.
+#[test]
+fn a_fetch_that_is_cut_off_is_complete_after_the_next_one() {
+    let (place, clock, site, elsewhere) = (Place::new(), Clock::new(), begun(), site());
+    let (store, run) = (&site.store, &site.run);
+    let mut sender = sender(&place, run, "a");
+    store.append_trial(run, &trial(0, 0)).unwrap();
+    pass(&mut sender, store, &clock);
+    let fetched = || fetch(&*place.boxed(), &elsewhere.store, run, elsewhere.folder.path());
+    assert_eq!(fetched().unwrap().trials, 1);
+    store.append_trial(run, &trial(0, 1)).unwrap();
+    store.raise_budgets(run, &Raised { rounds: Some(5), ..Raised::of(&plan(2, 3)) }).unwrap();
+    store.finish_run(run, &Stopped::Interrupted).unwrap();
+    pass(&mut sender, store, &clock);
+
+    let file = rusqlite::Connection::open(elsewhere.store.path()).unwrap();
+    for table in ["run_raised", "trial"] {
+        let refuse =
+            format!("CREATE TRIGGER cut BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'cut off'); END");
+        file.execute_batch(&refuse).unwrap();
+        let failed = fetched().unwrap_err();
+        assert!(record::printable::chain(&failed).contains("cut off"), "{failed}");
+        file.execute_batch("DROP TRIGGER cut").unwrap();
+    }
+    assert_eq!(fetched().unwrap(), Fetched { was_here: true, trials: 1 });
+    let (there, here) = (store.load(run).unwrap(), elsewhere.store.load(run).unwrap());
+    assert_eq!((&there.plan, &there.stopped), (&here.plan, &here.stopped));
+    assert_eq!(here.trials.len(), 2);
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) fn calibrate(args: &Calibrate, settings: &Settings) -> Result<Exit, F
         copying: None,
         settings,
     };
-    let ended = measure(&session, None)?;
+    let ended = measure(&session, &mut None)?;
     let exit = answer(&ended.store, &run, args, settings);
     output::aside(&format!("\nkept in {}", settings.store.value.shown()));
     match ended.by_signal(&run) {

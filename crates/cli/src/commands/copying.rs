@@ -232,7 +232,7 @@ impl Copying {
     }
 
     /// Sends what is left at the end of a session, gives the lease back, and tells the user what isn't sent.
-    pub(crate) fn end(mut self, store: &Store, asked: &AtomicBool) {
+    pub(crate) fn end(&mut self, store: &Store, asked: &AtomicBool) {
         self.has_ended = true;
         if self.is_lost {
             return;
@@ -274,6 +274,23 @@ impl Copying {
             n => format!("{n} trials of run {run} are"),
         };
         format!("warning: {what} not copied to {address} yet: {why}; `diskproof resume {run}` sends the rest")
+    }
+
+    /// Sends the bill of created machines, which the session knows after its end: they are destroyed by then.
+    pub(crate) fn send_bill(mut self, store: &Store) {
+        if self.is_lost {
+            return;
+        }
+        self.has_ended = true;
+        let failure = match self.pass(store, &AtomicBool::new(false), (GAP, GAP_LIMIT), true) {
+            Ok(sent) => sent.failure.map(|error| self.reason(&error, GAP_LIMIT)),
+            Err(lost) => Some(chain(&lost)),
+        };
+        if let Some(why) = failure {
+            let Self { address, run, .. } = &self;
+            output::aside(&format!("warning: the bill of run {run} is not copied to {address}: {why}"));
+        }
+        self.give_back();
     }
 
     /// A lease that can't be given back expires.

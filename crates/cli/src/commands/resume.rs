@@ -53,7 +53,7 @@ pub(crate) fn resume(args: &Resume, settings: &Settings) -> Result<Exit, Failure
     store.trials(&run, |trial| earlier.add(&plan, &trial)).map_err(unreadable)?;
     if let Some(stopped) = run::ended(&plan, &earlier) {
         output::aside(&indented(&complete(&store, &run, &plan, &stopped)?));
-        if let Some(copying) = copying {
+        if let Some(mut copying) = copying {
             copying.end(&store, &AtomicBool::new(false));
         }
         return Ok(Exit::Fine);

@@ -61,19 +61,19 @@ pub(crate) fn answer(mut session: Session<'_>) -> Result<Exit, Failure> {
     for remark in under::remarks(session.plan) {
         output::aside(&format!("note: {remark}"));
     }
-    let copying = session.copying.take();
+    let mut copying = session.copying.take();
     let Some(machines) = &session.machines else {
-        let ended = measure(&session, copying)?;
+        let ended = measure(&session, &mut copying)?;
         return conclude(&session, &ended);
     };
     let wish = listen()?;
     let mut site = Site::open((&session.run, session.plan), machines, session.settings, &wish)?;
-    let exit = measure_on(&session, &site, &wish, copying).and_then(|ended| conclude(&session, &ended));
+    let exit = measure_on(&session, &site, &wish, &mut copying).and_then(|ended| conclude(&session, &ended));
     let passed = matches!(exit, Ok(Exit::Fine));
     let is_measured = exit.as_ref().is_ok_and(|exit| !matches!(exit, Exit::Signal(_)));
     let closed = site.close(passed, is_measured);
     let bill = site.bill(machines, site.stays(passed) || closed.is_err());
-    if let Some(Err(failure)) = bill.map(|bill| keep_bill(&session, bill)) {
+    if let Some(Err(failure)) = bill.map(|bill| keep_bill(&session, bill, copying)) {
         output::aside(&format!("warning: the bill of the machines is not kept: {failure}"));
     }
     match (exit, closed) {
@@ -86,8 +86,8 @@ pub(crate) fn answer(mut session: Session<'_>) -> Result<Exit, Failure> {
     }
 }
 
-/// Tells what the created machines cost, and adds it to the run. A session that failed before its first trial may have no run.
-fn keep_bill(session: &Session<'_>, bill: MachineBill) -> Result<(), Failure> {
+/// Tells what the created machines cost, and adds it to the run and its copy. A session that failed before its first trial may have no run.
+fn keep_bill(session: &Session<'_>, bill: MachineBill, copying: Option<Copying>) -> Result<(), Failure> {
     if let Some(text) = report::bill(&bill) {
         output::aside(&text);
     }
@@ -98,7 +98,11 @@ fn keep_bill(session: &Session<'_>, bill: MachineBill) -> Result<(), Failure> {
         Err(error) => return Err(judged::unreadable(error)),
     };
     bill.add_to(&mut environment.bills);
-    store.set_environment(&session.run, &environment).map_err(judged::unreadable)
+    store.set_environment(&session.run, &environment).map_err(judged::unreadable)?;
+    if let Some(copying) = copying {
+        copying.send_bill(&store);
+    }
+    Ok(())
 }
 
 fn listen() -> Result<Wish, Failure> {
@@ -109,7 +113,7 @@ fn listen() -> Result<Wish, Failure> {
 ///
 /// # Errors
 /// As of [`answer`].
-pub(crate) fn measure(session: &Session<'_>, copying: Option<Copying>) -> Result<Ended, Failure> {
+pub(crate) fn measure(session: &Session<'_>, copying: &mut Option<Copying>) -> Result<Ended, Failure> {
     let reached = fleet::connect(session.plan, &session.settings.fleet())?;
     let wish = listen()?;
     observe(session, session.plan, &reached, &wish, copying)
@@ -120,7 +124,7 @@ fn measure_on(
     session: &Session<'_>,
     site: &Site<'_>,
     wish: &Wish,
-    copying: Option<Copying>,
+    copying: &mut Option<Copying>,
 ) -> Result<Ended, Failure> {
     let reached = site.connect()?;
     observe(session, site.plan(), &reached, wish, copying)
@@ -132,14 +136,14 @@ fn observe(
     plan: &Plan,
     reached: &Connected,
     wish: &Wish,
-    mut copying: Option<Copying>,
+    copying: &mut Option<Copying>,
 ) -> Result<Ended, Failure> {
     let settings = session.settings;
     let store = Store::open(&settings.store.value).map_err(judged::unreadable)?;
 
     let mut keeper =
         Keeper { store: &store, session, is_ours: false, environment: None, skipped: BTreeMap::new() };
-    let outcome = carry_out(session, plan, reached, wish, &mut keeper, &mut copying);
+    let outcome = carry_out(session, plan, reached, wish, &mut keeper, copying);
     let is_ours = keeper.is_ours;
     let interrupted = wish.signal().and_then(|signal| u8::try_from(signal).ok());
     match outcome {

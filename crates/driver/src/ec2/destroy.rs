@@ -26,9 +26,9 @@ impl<'a, 't> Destruction<'a, 't> {
     }
 
     /// Removes until EC2 shows nothing in several looks one after the other: what an interrupted `create` asked for last may be shown late.
-    /// The limit ends only the wait for what is there, after its removal was asked for at least once.
+    /// The limit ends only the wait for what is there, counted from the last resource that went: machines go before their group can.
     pub(super) fn perform(mut self, limit: Duration) -> Result<Answer, Ec2Error> {
-        let begin = Instant::now();
+        let mut since = Instant::now();
         let mut empty_looks = 0;
         self.tell.step(None, "looking for what carries the claim's id");
         if let Some(account) = account::number(self.aws)? {
@@ -36,14 +36,16 @@ impl<'a, 't> Destruction<'a, 't> {
         }
         loop {
             let found = Found::of_claim(self.aws, self.claim_id)?;
-            self.note(&found);
+            if self.note(&found) {
+                since = Instant::now();
+            }
             empty_looks = if found.is_empty() { empty_looks + 1 } else { 0 };
             if empty_looks >= self.aws.pace().looks {
                 break;
             }
             if !found.is_empty() {
                 self.remove(&found);
-                if begin.elapsed() > limit {
+                if since.elapsed() > limit {
                     break;
                 }
             }
@@ -56,8 +58,9 @@ impl<'a, 't> Destruction<'a, 't> {
         Ok(Answer::Destroyed { removed: self.removed, left: left.collect() })
     }
 
-    /// Notes what is new and what is gone.
-    fn note(&mut self, found: &Found) {
+    /// Notes what is new and what is gone. Returns whether anything is gone.
+    fn note(&mut self, found: &Found) -> bool {
+        let gone = self.removed.len();
         let mut before = std::mem::take(&mut self.remaining);
         for (resource, _) in found.resources() {
             let why = before.remove(&resource.id).and_then(|(_, why)| why);
@@ -67,6 +70,7 @@ impl<'a, 't> Destruction<'a, 't> {
             self.tell.removed(resource.clone());
             self.removed.push(resource);
         }
+        self.removed.len() > gone
     }
 
     /// Asks for the end of what can end now. Volumes end with their machine, and a group can go once no machine is in it.
