@@ -11,14 +11,13 @@ cd "$root_dir" || exit 1
 tier=${1:-all}
 log=$(mktemp)
 build_log=$(mktemp)
-boots_log=$(mktemp)
-second_log=$(mktemp)
 page_log=$(mktemp)
 pure_tmp=$(mktemp -d)
+guests_tmp=$(mktemp -d)
 aside_logs=$(mktemp -d)
 aside=()
-background= guest=
-trap 'rm -rf "$log" "$build_log" "$boots_log" "$second_log" "$page_log" "$pure_tmp" "$aside_logs"; kill $background $guest "${aside[@]}" 2>/dev/null' EXIT
+background=
+trap 'rm -rf "$log" "$build_log" "$page_log" "$pure_tmp" "$guests_tmp" "$aside_logs"; kill $background "${aside[@]}" 2>/dev/null' EXIT
 status=0
 note=
 # a panic names its line; the frames of who called the test would bury what it said
@@ -46,12 +45,13 @@ diskproof() { $as_root "$root_dir/target/$target/debug/diskproof" "$@"; }
 loop_tests() { RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fast "$@" -- loop_ --skip lab_ --skip boots_ --skip real_; }
 
 # Test programs whose loop_ tests measure nothing, so that other things may compute meanwhile: those that run beside the tests without root
-# and the image's build, and those that run beside the guests.
+# and the image's build, and those that run last, beside the guests. While `alone` runs, nothing else may read or write: it makes known truth.
+alone='loop_truth'
 unmeasured='loop_(claim|dist|faults|journal|layers|volumes|zfs)'
 beside_guests='loop_(created|driver_libvirt|failures|gearman|guests|hostile_owner|kills|machines|machines_kept|outlive|slurm)'
 all_targets() { basename -as .rs crates/*/tests/*.rs | sort -u; }
 targets() { all_targets | grep -xE "$1" | sed 's/^/--test=/'; }
-other_targets() { all_targets | grep -vxE "$1|$2" | sed 's/^/--test=/'; }
+other_targets() { all_targets | grep -vxE "$1|$2|$3" | sed 's/^/--test=/'; }
 
 # Runs a function beside what follows; `await_aside` waits for all of them and shows what they said.
 start_aside() {
@@ -87,15 +87,19 @@ await_image() {
     background= # its number may be somebody else's when we end
 }
 
-# Of three that run side by side, two guests compute, each on one processor; the third ones mostly wait: guests that boots_ tests start
-# wait for their limits, and loop_ tests for their servers.
-beside() {
+# The tests in and with guests run in three streams beside the loop tests. Nearly all of that is computation, since guests are emulated, and
+# loop tests mostly wait for their limits; so guests leave the processors to them. Guests of libvirt leave things on the machine: their
+# tests take turns with the loop tests.
+with_libvirt='boots_guests'
+low() { nice -n 10 "$@"; }
+in_guest() {
     local result=0
-    RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fast --tests -- boots_ || result=$?
-    ! wants loop || loop_tests $(targets "$beside_guests") || result=$?
+    LAB_NAME=$1 low scripts/lab-test.sh "${@:2}" || result=$?
+    diskproof lab down --name "$1" || result=$?
     return "$result"
 }
-run_lab() {
+boots_tests() { RUST_TEST_THREADS=1 low cargo test --locked --workspace --no-fail-fast "$@" -- boots_; }
+start_guests() {
     phase "tests with guests"
     if [ "$image" = failed ]; then
         fail "the lab's image could not be built, so its tests FAILED:
@@ -106,32 +110,13 @@ $(cat "$build_log")"
     [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
     # of the whole workspace, as in the other tiers: for fewer packages cargo would choose other features and compile most of it anew
     cargo test --quiet --locked --workspace --tests --no-run || { fail "the tests with guests do not build"; return; }
-    local crates second=(lab_bcache_ lab_thin_) skipped=() layer before=$status results=()
+    local crates second=(lab_bcache_ lab_thin_) skipped=() layer
     crates=$(grep -lE '^ *fn lab_' crates/*/tests/*.rs | cut -d/ -f2 | sort -u | paste -sd,)
     for layer in "${second[@]}"; do skipped+=(--skip "$layer"); done
-    beside </dev/null >"$boots_log" 2>&1 &
-    background=$!
-    LAB_NAME=diskproof-test-lab2 scripts/lab-test.sh run,stack "${second[@]}" </dev/null >"$second_log" 2>&1 &
-    guest=$!
-    LAB_NAME=diskproof-test-lab run scripts/lab-test.sh "$crates" lab_ "${skipped[@]}"
-    results+=("$((status - before))")
-    wait "$guest"
-    results+=("$?")
-    guest=
-    run cat "$second_log"
-    diskproof lab down --name diskproof-test-lab
-    diskproof lab down --name diskproof-test-lab2
-    wait "$background"
-    results+=("$?")
-    background=
-    run cat "$boots_log"
-    local result
-    for result in "${results[@]}"; do
-        [ "$result" -eq 0 ] || status=$result
-    done
-    if [ "$status" -ne "$before" ] && ! grep -q '^test .* FAILED$' "$log"; then
-        fail "the tests with guests could not be run; the lines above say why"
-    fi
+    start_aside in_guest diskproof-test-lab "$crates" lab_ "${skipped[@]}"
+    start_aside in_guest diskproof-test-lab2 run,stack "${second[@]}"
+    # In a directory of their own: what they make there has names that loop tests clean away.
+    TMPDIR=$guests_tmp start_aside boots_tests $(targets 'boots|boots_.*' | grep -vxE -e "--test=($with_libvirt)")
 }
 
 if wants loop || wants lab; then
@@ -196,10 +181,16 @@ if wants loop && [ -z "$note" ]; then
     await_aside "what ran beside them: tests without root, reports in a browser"
     await_image
     phase "tests that measure"
-    run loop_tests --lib --bins $(other_targets "$unmeasured" "$beside_guests")
+    run loop_tests $(targets "$alone")
 fi
 await_image
-if [ "$image" != none ]; then run_lab; fi
+if [ "$image" != none ]; then start_guests; fi
+if wants loop && [ -z "$note" ]; then run loop_tests --lib --bins $(other_targets "$unmeasured" "$beside_guests" "$alone"); fi
+if [ "$image" = built ]; then
+    run boots_tests $(targets "$with_libvirt")
+    ! wants loop || run loop_tests $(targets "$beside_guests")
+    await_aside "what ran beside them: tests with guests"
+fi
 
 phase "end"
 # the slowest test programs: cargo names a program, and its result says how long it took

@@ -39,7 +39,7 @@ fn leftovers(dir: &Path) -> Vec<Value> {
 
 #[test]
 fn boots_a_created_guest_with_its_disks_for_a_run_and_destroys_it() {
-    let _alone = testkit::exclusive();
+    let _alone = testkit::exclusive_guests();
     let dir = testkit::fresh_dir("guest-created");
     testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
     std::fs::create_dir_all(dir.join(".config/diskproof")).unwrap();

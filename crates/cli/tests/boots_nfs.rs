@@ -94,12 +94,12 @@ struct Guests {
     server: Lab,
     client: Lab,
     second: Lab,
-    _alone: testkit::Exclusive,
+    _alone: testkit::Lock,
 }
 
 impl Guests {
     fn new(name: &str) -> Self {
-        let alone = testkit::exclusive();
+        let alone = testkit::exclusive_guests();
         let dir = testkit::fresh_dir(name);
         testkit::stripped(assert_cmd::cargo::cargo_bin("diskproof"), &dir);
         let [server, client, second] = [SERVER, CLIENT, SECOND].map(up);

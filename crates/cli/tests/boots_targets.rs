@@ -104,7 +104,7 @@ fn takes_cold_pages() -> bool {
 
 #[test]
 fn boots_for_a_run_that_has_the_guest_as_its_target() {
-    let _alone = testkit::exclusive();
+    let _alone = testkit::exclusive_guests();
     let dir = prepared("guest-target");
     std::fs::write(dir.join("e.yaml"), GUEST).unwrap();
     std::fs::write(dir.join("tune.sh"), TUNE).unwrap();
@@ -218,7 +218,7 @@ fn begun(dir: &Path, trial: &str, says: &dyn Fn(&str) -> Result<String, lab::Lab
 
 #[test]
 fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
-    let _alone = testkit::exclusive();
+    let _alone = testkit::exclusive_guests();
     let dir = prepared("pulled");
     std::fs::write(dir.join("e.yaml"), PULLED).unwrap();
     let lab = lab::Lab::open(&testkit::state_dir(), "diskproof-test-target").unwrap();
@@ -272,7 +272,7 @@ fn boots_and_a_disk_is_pulled_out_while_it_is_read() {
 
 #[test]
 fn boots_and_the_truth_of_its_disks_is_told() {
-    let _alone = testkit::exclusive();
+    let _alone = testkit::exclusive_guests();
     let dir = prepared("guest-truth");
     std::fs::write(dir.join("e.yaml"), TRUTH).unwrap();
     let ran = command(&dir, &["run", "e.yaml", "--progress", "lines"]);

@@ -19,8 +19,7 @@ fn home(changes: &[(&str, &str)]) -> TempDir {
         text = text.replace(from, to);
     }
     let path = home.path().join("diskproof-driver-folder");
-    std::fs::write(&path, text).unwrap();
-    std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    testkit::script(&path, &text);
     let settings = format!(
         "root: {}\nvolumes: {{ a: {{ size: 1g }}, b: {{}} }}\n",
         home.path().join("root").to_string_lossy()

@@ -3,8 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
 use serde_json::Value;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -58,8 +57,7 @@ impl Site {
         }
         fs::create_dir_all(dir.join("bin")).unwrap();
         let driver = dir.join("bin/diskproof-driver-folder");
-        fs::write(&driver, text).unwrap();
-        fs::set_permissions(&driver, Permissions::from_mode(0o755)).unwrap();
+        testkit::script(&driver, &text);
         for folder in ["data/a", "data/b", "root"] {
             fs::create_dir_all(dir.join(folder)).unwrap();
         }

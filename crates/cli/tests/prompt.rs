@@ -3,10 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
 use serde_json::Value;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -44,8 +43,7 @@ impl Home {
             text = text.replace(from, to);
         }
         let driver = home.path().join("diskproof-driver-folder");
-        fs::write(&driver, text).unwrap();
-        fs::set_permissions(&driver, Permissions::from_mode(0o755)).unwrap();
+        testkit::script(&driver, &text);
         fs::create_dir(home.path().join("root")).unwrap();
         home.file("");
         home.experiment("");

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -189,8 +188,7 @@ fn keys_that_expire_are_fetched_anew_once() {
         "#!/bin/sh\nprintf x >> {0}\nprintf '{{\"Version\": 1, \"AccessKeyId\": \"K%s\", \"SecretAccessKey\": \"secret-7\", \"SessionToken\": \"t\"}}' \"$(cat {0})\"\n",
         count.to_str().unwrap()
     );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    testkit::script(&program, &script);
     fs::create_dir(home.path().join(".aws")).unwrap();
     fs::write(
         home.path().join(".aws/config"),

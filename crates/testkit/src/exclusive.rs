@@ -5,7 +5,13 @@ use std::fs::{File, OpenOptions};
 /// Exclusive use of the machine's loop devices, mounts and cgroups by one test, until it is dropped.
 #[derive(Debug)]
 pub struct Exclusive {
-    _lock: File,
+    _lock: Lock,
+}
+
+/// A lock of the whole machine, until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
 }
 
 /// Waits until no other test on this machine holds the lock, then cleans up after earlier tests. `cargo test` runs several test
@@ -15,7 +21,23 @@ pub struct Exclusive {
 /// If the lock file can't be created or locked.
 #[must_use]
 pub fn exclusive() -> Exclusive {
-    let path = std::env::temp_dir().join("diskproof-exclusive.lock");
+    let lock = lock("diskproof-exclusive.lock");
+    crate::cleanup();
+    Exclusive { _lock: lock }
+}
+
+/// Waits until no other test on this machine uses the guests. Such tests leave nothing on the machine itself, so those of [`exclusive`] may
+/// run at the same time, where they have another directory for temporary files: they clean theirs.
+///
+/// # Panics
+/// If the lock file can't be created or locked.
+#[must_use]
+pub fn exclusive_guests() -> Lock {
+    lock("diskproof-exclusive-guests.lock")
+}
+
+fn lock(name: &str) -> Lock {
+    let path = std::env::temp_dir().join(name);
     let file = match OpenOptions::new().create(true).truncate(false).write(true).open(&path) {
         Ok(file) => file,
         Err(error) => panic!("{}: {error}", path.to_string_lossy()),
@@ -23,8 +45,7 @@ pub fn exclusive() -> Exclusive {
     if let Err(error) = file.lock() {
         panic!("locking {}: {error}", path.to_string_lossy());
     }
-    crate::cleanup();
-    Exclusive { _lock: file }
+    Lock { _file: file }
 }
 
 impl Drop for Exclusive {

@@ -14,12 +14,12 @@ mod sshd;
 mod tool;
 
 pub use cleanup::cleanup;
-pub use exclusive::{Exclusive, exclusive, is_root, keep_wreck};
+pub use exclusive::{Exclusive, Lock, exclusive, exclusive_guests, is_root, keep_wreck};
 pub use kernel_mate::KernelMate;
 pub use libvirt::LibvirtMachines;
 pub use loop_device::LoopDevice;
 pub use machine_state::{MachineState, Watch};
-pub use program::{program, state_dir, stripped};
+pub use program::{program, script, state_dir, stripped};
 pub use sshd::{Silence, Sshd};
 
 /// The beginning of the name of every file, directory, mount point, cgroup and label of a test.

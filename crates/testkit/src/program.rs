@@ -1,5 +1,6 @@
 //! The program under test, isolated from the settings of this machine's user.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -33,4 +34,21 @@ pub fn stripped(binary: impl AsRef<Path>, dir: &Path) -> PathBuf {
     let status = Command::new("strip").arg("-o").arg(&copy).arg(binary.as_ref()).status();
     assert!(status.is_ok_and(|status| status.success()), "strip {}", binary.as_ref().to_string_lossy());
     copy
+}
+
+/// Writes a script that can be executed at once. Another process writes it: Linux executes no file that is open for writing, and a process
+/// that another test is just starting has copies of all open files of this one.
+///
+/// # Panics
+/// If `install` fails.
+pub fn script(path: impl AsRef<Path>, text: &str) {
+    let mut install = Command::new("install");
+    install.args(["--mode=755", "/dev/stdin"]).arg(path.as_ref()).stdin(Stdio::piped());
+    let written = install.spawn().and_then(|mut child| {
+        if let Some(mut input) = child.stdin.take() {
+            input.write_all(text.as_bytes())?;
+        }
+        child.wait()
+    });
+    assert!(written.is_ok_and(|status| status.success()), "{}", path.as_ref().to_string_lossy());
 }

@@ -6,7 +6,6 @@ use diskproof_driver::serve::serve;
 use host::http::{Body, HttpUrl, Request, send};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
@@ -102,8 +101,7 @@ pub(crate) fn as_script(folder: &Path) -> PathBuf {
         exe.to_string_lossy(),
     );
     let path = folder.join("driver");
-    std::fs::write(&path, text).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    testkit::script(&path, &text);
     path
 }
 

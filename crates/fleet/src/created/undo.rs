@@ -195,8 +195,6 @@ mod tests {
     use driver::Places;
     use driver::journal::{Entry, Held, Journal, Stage};
     use driver::protocol::{Claim, Created, Resource, ResourceKind};
-    use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
     use std::time::Duration;
 
@@ -210,8 +208,7 @@ mod tests {
             "#!/bin/sh\nread -r r\ncase \"$r\" in\n*capabilities*) echo '{able}';;\n*) echo '{destroyed}';;\nesac\n"
         );
         let path = dir.join("diskproof-driver-d");
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        testkit::script(&path, &text);
         let own = ("/nowhere".into(), Vec::new());
         Places { built_in: Vec::new(), own, path: dir.as_os_str().to_owned() }
     }

@@ -179,7 +179,6 @@ fn words(command: &str) -> Option<Vec<String>> {
 mod tests {
     use super::{Keys, Settings, find, words};
     use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
 
     fn settings(home: &Path, variables: &[(&str, &str)]) -> Settings {
@@ -230,10 +229,7 @@ mod tests {
     fn a_program_gives_keys_and_what_it_prints_is_never_shown() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("give keys");
-        let write = |text: &str| {
-            fs::write(&program, format!("#!/bin/sh\n{text}\n")).unwrap();
-            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        };
+        let write = |text: &str| testkit::script(&program, &format!("#!/bin/sh\n{text}\n"));
         let home =
             home(&format!("[default]\ncredential_process = \"{}\" 'a b'\n", program.to_str().unwrap()), "");
         write(
