@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use support::{
     Bench, Fault, Hook, Matrix, asked_for_all, bcache, bcache_dir, cached_by_bcache, chain, emulated,
-    is_cached_as_asked, rate, simple, stands_and_falls,
+    is_cached_as_asked, of_today, rate, simple, stands_and_falls,
 };
 use testkit::{exclusive, is_root};
 
@@ -57,14 +57,14 @@ fn lab_bcache_child_that_dies() {
     BCACHE.die_if_told();
 }
 
-/// Each once, without faults.
+/// Each of today once, without faults.
 #[test]
 fn lab_bcache_every_stack_stands_and_falls() {
     if !is_root() {
         eprintln!("skipped: needs root");
         return;
     }
-    stands_and_falls(|_| cached_by_bcache(), is_cached_as_asked);
+    stands_and_falls(|_| of_today(cached_by_bcache()), is_cached_as_asked);
 }
 
 fn stack(volumes: Vec<Volume>, beside: Vec<Volume>, layers: Vec<Layer>) -> Stack {

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use support::{
     Bench, Fault, Hook, Matrix, Scenario, asked_for_all, chain, emulated, encrypted, is_encrypted_as_asked,
-    luks, rate, simple, stands_and_falls,
+    luks, of_today, rate, simple, stands_and_falls,
 };
 use testkit::{exclusive, is_root};
 
@@ -51,14 +51,14 @@ fn lab_luks_child_that_dies() {
     LUKS.die_if_told();
 }
 
-/// Each once, without faults.
+/// Each of today once, without faults.
 #[test]
 fn lab_luks_every_stack_stands_and_falls() {
     if !is_root() {
         eprintln!("skipped: needs root");
         return;
     }
-    stands_and_falls(|_| encrypted(), is_encrypted_as_asked);
+    stands_and_falls(|_| of_today(encrypted()), is_encrypted_as_asked);
 }
 
 fn stack(layers: Vec<Layer>) -> Stack {

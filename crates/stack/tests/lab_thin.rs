@@ -12,8 +12,8 @@ use record::volume::Limits;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::AtomicBool;
 use support::{
-    Bench, Fault, Hook, Matrix, Scenario, asked_for_all, chain, emulated, in_pool, is_thin_as_asked, rate,
-    stands_and_falls, thin, thin_pools,
+    Bench, Fault, Hook, Matrix, Scenario, asked_for_all, chain, emulated, in_pool, is_thin_as_asked,
+    of_today, rate, stands_and_falls, thin, thin_pools,
 };
 use testkit::{exclusive, is_root};
 
@@ -55,14 +55,14 @@ fn lab_thin_child_that_dies() {
     THIN.die_if_told();
 }
 
-/// Each once, without faults.
+/// Each of today once, without faults.
 #[test]
 fn lab_thin_every_stack_stands_and_falls() {
     if !is_root() {
         eprintln!("skipped: needs root");
         return;
     }
-    stands_and_falls(|_| thin_pools(), is_thin_as_asked);
+    stands_and_falls(|_| of_today(thin_pools()), is_thin_as_asked);
 }
 
 fn scenario(layer: Lvm) -> Scenario {

@@ -24,18 +24,23 @@ pub(super) fn until_closed<T>(
     until(|| if is_taken(node) { PATIENCE } else { PROBES_LAST }, attempt)
 }
 
-/// The same with a wait that is chosen anew after each failure.
+/// The same with a wait that is chosen anew after each failure. It counts from the first failure: on a slow machine an attempt may take
+/// longer than the wait.
 pub(super) fn until<T, E>(
     patience: impl Fn() -> Duration,
     mut attempt: impl FnMut() -> Result<T, E>,
 ) -> Result<T, E> {
-    let begun = Instant::now();
+    let mut first_failure = None;
     let mut pause = Duration::from_millis(2);
     loop {
-        match attempt() {
-            Err(_) if begun.elapsed() < patience() => std::thread::sleep(pause),
-            result => return result,
+        let failed = match attempt() {
+            Err(failed) => failed,
+            done => return done,
+        };
+        if first_failure.get_or_insert_with(Instant::now).elapsed() >= patience() {
+            return Err(failed);
         }
+        std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(100));
     }
 }
@@ -44,4 +49,22 @@ pub(super) fn until<T, E>(
 pub(super) fn is_taken(node: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
     matches!(rustix::fs::open(node, flags, Mode::empty()), Err(rustix::io::Errno::BUSY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::until_ok;
+    use std::time::Duration;
+
+    #[test]
+    fn an_attempt_that_takes_longer_than_the_wait_is_made_again() {
+        let mut attempts = 0;
+        let done = until_ok(Duration::from_millis(20), || {
+            attempts += 1;
+            std::thread::sleep(Duration::from_millis(30));
+            if attempts == 2 { Ok(()) } else { Err(()) }
+        });
+        assert_eq!((done, attempts), (Ok(()), 2));
+        assert!(until_ok(Duration::ZERO, || Err::<(), ()>(())).is_err());
+    }
 }

@@ -14,7 +14,7 @@ mod thin;
 
 pub(crate) use bcache::{bcache, bcache_dir, cached_by_bcache, is_cached_as_asked};
 pub(crate) use bench::{Bench, Hook, chain, name};
-pub(crate) use faults::{Fault, Matrix, asked_for_all, stands_and_falls};
+pub(crate) use faults::{Fault, Matrix, asked_for_all, of_today, stands_and_falls};
 pub(crate) use luks::{encrypted, is_encrypted_as_asked, luks};
 pub(crate) use managed::{cached, is_as_asked, keeping, lvm, managed, md, on_ssd, ssd, striped};
 pub(crate) use nfs::{Server, apart, served};
