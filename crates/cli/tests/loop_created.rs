@@ -121,7 +121,7 @@ impl Drop for Site {
 fn loop_a_run_creates_its_machines_and_destroys_them() {
     let Some(site) = Site::new("run", &[PRICED]) else { return };
     site.experiment("");
-    let copies = format!("file://{}/copies", site.dir.display());
+    let copies = format!("file://{}/copies", site.dir.to_string_lossy());
     let (code, out, err) = site.run(&["run", "e.yaml", "--quiet", "--copy-to", &copies]);
     assert_eq!(code, 0, "{out}{err}");
     assert!(err.contains("creating big, small") && err.contains("destroying"), "{err}");

@@ -17,7 +17,7 @@ pub(crate) struct Matrix {
     pub(crate) child: &'static str,
     /// The acts around which faults are injected; empty: all acts.
     pub(crate) acts: &'static [&'static str],
-    /// Whether it runs in a guest, which is slow. Then it kills at every second moment, which leaves at least as much behind as a step that
+    /// Whether it runs in a guest, which is slow. Then it kills at every fourth moment, which leaves at least as much behind as a step that
     /// fails; `DISKPROOF_TEST_FAULTS=all` tries each moment, and lets steps fail.
     pub(crate) is_slow: bool,
 }
@@ -41,7 +41,7 @@ impl Matrix {
             eprintln!("skipped: needs root, and DISKPROOF_TEST_FAULTS=all in a guest");
             return;
         }
-        let every = if is_sample { 2 } else { 1 };
+        let every = if is_sample { 4 } else { 1 };
         let _alone = exclusive();
         let bench = Bench::new("faults");
         let before = bench.state();
