@@ -121,6 +121,7 @@ impl Drop for Site {
 fn loop_a_run_creates_its_machines_and_destroys_them() {
     let Some(site) = Site::new("run", &[PRICED]) else { return };
     site.experiment("");
+    fs::create_dir(site.dir.join("copies")).unwrap();
     let copies = format!("file://{}/copies", site.dir.to_string_lossy());
     let (code, out, err) = site.run(&["run", "e.yaml", "--quiet", "--copy-to", &copies]);
     assert_eq!(code, 0, "{out}{err}");
