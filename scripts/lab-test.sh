@@ -65,7 +65,7 @@ tar -C "$stage" -cf - . | gzip -1 | lab ssh --name "$name" -- tar --no-same-owne
 # how many faults and kills there were is what such a run is for
 tries=()
 show=()
-for name_of in DISKPROOF_TEST_FAULTS DISKPROOF_TEST_KILLS; do
+for name_of in DISKPROOF_TEST_DAY DISKPROOF_TEST_FAULTS DISKPROOF_TEST_KILLS; do
     [ -z "${!name_of:-}" ] || { tries+=("$name_of=${!name_of}") && show=(--show-output); }
 done
 status=0

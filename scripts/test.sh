@@ -91,11 +91,11 @@ await_image() {
 # loop tests mostly wait for their limits; so guests leave the processors to them. Guests of libvirt leave things on the machine: their
 # tests take turns with the loop tests.
 with_libvirt='boots_guests'
-# Emulated guests are so slow that each of their long tests runs every second day, or today with DISKPROOF_TEST_FAULTS=all.
+# Emulated guests are so slow that each of their long tests runs every second day, or today with DISKPROOF_TEST_DAY=all.
 guests_by_day=('boots_(nfs|targets)' 'boots_(created|guests)')
 day=$(($(date +%s) / 86400 % 2))
 others_day=${guests_by_day[1 - day]}
-if [ "${DISKPROOF_TEST_FAULTS:-}" = all ]; then others_day=none; fi
+if [ "${DISKPROOF_TEST_DAY:-}" = all ]; then others_day=none; fi
 todays() { targets "$1" | grep -vxE -e "--test=($others_day)"; }
 low() { nice -n 10 "$@"; }
 in_guest() {
@@ -123,7 +123,7 @@ $(cat "$build_log")"
     start_aside in_guest diskproof-test-lab2 run,stack "${second[@]}"
     # In a directory of their own: what they make there has names that loop tests clean away.
     TMPDIR=$guests_tmp start_aside boots_tests $(todays 'boots|boots_.*' | grep -vxE -e "--test=($with_libvirt)")
-    [ "$others_day" = none ] || say "   not today, but every second day or with DISKPROOF_TEST_FAULTS=all: $others_day; half of the stacks in guests"
+    [ "$others_day" = none ] || say "   left out today (DISKPROOF_TEST_DAY=all runs them): $others_day, and half of the stacks in guests"
 }
 
 if wants loop || wants lab; then

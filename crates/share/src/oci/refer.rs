@@ -40,8 +40,8 @@ pub(super) fn image(registry: &Registry, disk: &Digest) -> Result<Option<Manifes
     Ok(is_of_disk.then(|| ManifestRef { digest: Digest::of(&bytes), bytes: bytes.len() as u64 }))
 }
 
-/// Makes a registry list an artifact among those that refer to `subject`. A registry with the referrers API reads `subject` in the artifact's
-/// manifest itself. For other registries, this adds the artifact to a list under a tag made of the digest ("Referrers Tag Schema" of the
+/// Adds an artifact to the registry's list of those that refer to `subject`. A registry with the referrers API does so by itself: it reads
+/// `subject` in the artifact's manifest. For other registries, this adds the artifact to a list under a tag made of the digest ("Referrers Tag Schema" of the
 /// specification).
 pub(super) fn refer(
     registry: &Registry,
