@@ -44,14 +44,13 @@ diskproof() { $as_root "$root_dir/target/$target/debug/diskproof" "$@"; }
 # One at a time: they share the machine's devices, and some measure.
 loop_tests() { RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fast "$@" -- loop_ --skip lab_ --skip boots_ --skip real_; }
 
-# Test programs whose loop_ tests measure nothing, so that other things may compute meanwhile: those that run beside the tests without root
-# and the image's build, and those that run last, beside the guests. While `alone` runs, nothing else may read or write: it makes known truth.
-alone='loop_truth'
-unmeasured='loop_(claim|dist|faults|journal|layers|volumes|zfs)'
-beside_guests='loop_(created|driver_libvirt|failures|gearman|guests|hostile_owner|kills|machines|machines_kept|outlive|slurm)'
+# Test programs whose loop_ tests measure: nothing else may compute, read or write meanwhile. Of the others, some run beside the tests
+# without root and the image's build, and the rest beside the guests.
+measuring='loop_(bonnie|calibrate|counters|durable|find|fio|limits|native|run|side_by_side|stacked|targets|together|truth)'
+beside_units='loop_(claim|dist|faults|journal|layers|volumes|zfs)'
 all_targets() { basename -as .rs crates/*/tests/*.rs | sort -u; }
 targets() { all_targets | grep -xE "$1" | sed 's/^/--test=/'; }
-other_targets() { all_targets | grep -vxE "$1|$2|$3" | sed 's/^/--test=/'; }
+other_targets() { all_targets | grep -vxE "$1|$2" | sed 's/^/--test=/'; }
 
 # Runs a function beside what follows; `await_aside` waits for all of them and shows what they said.
 start_aside() {
@@ -87,9 +86,9 @@ await_image() {
     background= # its number may be somebody else's when we end
 }
 
-# The tests in and with guests run in three streams beside the loop tests. Nearly all of that is computation, since guests are emulated, and
-# loop tests mostly wait for their limits; so guests leave the processors to them. Guests of libvirt leave things on the machine: their
-# tests take turns with the loop tests.
+# The tests in and with guests run in three streams beside loop tests that measure nothing. Nearly all of that is computation, since guests
+# are emulated. What runs in one guest leaves the processors to the tests with several guests, some of which measure. Guests of libvirt leave
+# things on the machine: their tests take turns with the loop tests.
 with_libvirt='boots_guests'
 # Emulated guests are so slow that each of their long tests runs every second day, or today with DISKPROOF_TEST_DAY=all.
 guests_by_day=('boots_(nfs|targets)' 'boots_(created|guests)')
@@ -104,7 +103,7 @@ in_guest() {
     diskproof lab down --name "$1" || result=$?
     return "$result"
 }
-boots_tests() { RUST_TEST_THREADS=1 low cargo test --locked --workspace --no-fail-fast "$@" -- boots_; }
+boots_tests() { RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fast "$@" -- boots_; }
 start_guests() {
     phase "tests with guests"
     if [ "$image" = failed ]; then
@@ -183,19 +182,17 @@ fi
 if wants loop && [ -z "$note" ]; then
     phase "tests with root and loop devices, one at a time"
     [ -n "$as_root" ] && export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="sudo -n -E"
-    run loop_tests $(targets "$unmeasured")
-    wants lab || run loop_tests $(targets "$beside_guests")
+    run loop_tests $(targets "$beside_units")
     await_aside "what ran beside them: tests without root, reports in a browser"
     await_image
     phase "tests that measure"
-    run loop_tests $(targets "$alone")
+    run loop_tests --lib --bins $(targets "$measuring")
 fi
 await_image
 if [ "$image" != none ]; then start_guests; fi
-if wants loop && [ -z "$note" ]; then run loop_tests --lib --bins $(other_targets "$unmeasured" "$beside_guests" "$alone"); fi
+if wants loop && [ -z "$note" ]; then run loop_tests $(other_targets "$measuring" "$beside_units"); fi
 if [ "$image" = built ]; then
     if [ -n "$(todays "$with_libvirt")" ]; then run boots_tests $(todays "$with_libvirt"); fi
-    ! wants loop || run loop_tests $(targets "$beside_guests")
     await_aside "what ran beside them: tests with guests"
 fi
 

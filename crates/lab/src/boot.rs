@@ -11,6 +11,7 @@ use crate::ssh::Door;
 use crate::steps::remove;
 use host::{CommandFailure, Invocation, Runner, Tool};
 use record::printable::Shown as _;
+use rustix::process::getpriority_process;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
@@ -67,7 +68,10 @@ impl Boot<'_> {
             };
             let qemu = Invocation::new(Tool::QemuSystem).args(machine.arguments()).timeout(MAKING);
             match self.runner.run(&qemu) {
-                Ok(_) => return Ok(port),
+                Ok(_) => {
+                    self.pass_niceness_on();
+                    return Ok(port);
+                }
                 Err(CommandFailure::Failed { stderr, .. }) if stderr.contains("host forwarding rule") => {
                     if let Some(port) = self.shape.port {
                         return Err(LabError::Port { port });
@@ -77,6 +81,16 @@ impl Boot<'_> {
             }
         }
         Err(self.failed("found no free port of 127.0.0.1".to_owned()))
+    }
+
+    /// QEMU in the background is a session of its own, and Linux gives each session the same share of the processors, however nice its
+    /// processes are (`sched(7)`, autogroups). So the session becomes as nice as we are. A kernel without autogroups has no such file, and
+    /// then the processes' own niceness, which QEMU inherits, is what counts.
+    fn pass_niceness_on(&self) {
+        let Some(qemu) = process::find(&self.places.pidfile()) else { return };
+        let niceness = getpriority_process(None).unwrap_or(0);
+        // Only root may raise a session, and a session that we began is never less nice than we are.
+        let _ = fs::write(format!("/proc/{}/autogroup", qemu.pid), niceness.to_string());
     }
 
     /// Waits until a command runs in the guest; the command sets the clock.

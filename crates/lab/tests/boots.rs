@@ -72,9 +72,16 @@ fn requests(guest: &Guest, disk: &str, seconds: u32) -> f64 {
 #[test]
 fn boots_up_with_disks_whose_limits_change_while_it_runs_and_goes_down_without_a_trace() {
     let guest = Guest::fresh("disks");
+    // of this thread, and of what it starts
+    rustix::process::setpriority_process(None, 3).unwrap();
     guest.up();
     let status = guest.0.status().unwrap();
     assert_eq!(status.state, State::Up);
+    let qemu = std::fs::read_to_string(state().join("lab/guests/diskproof-test-disks/qemu.pid")).unwrap();
+    // a kernel without autogroups has no such file, and gives each process its own share
+    if let Ok(share) = std::fs::read_to_string(format!("/proc/{}/autogroup", qemu.trim())) {
+        assert!(share.trim().ends_with("nice 3"), "{share}");
+    }
     assert_eq!(guest.says(&["id", "-un"]), "root");
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let there: u64 = guest.says(&["date", "+%s"]).parse().unwrap();

@@ -28,6 +28,8 @@ devices = $folder/devices
 mount_check = false
 fallocate_reserve = 0
 recon_cache_path = $folder/cache
+conn_timeout = 60
+node_timeout = 60
 [pipeline:main]
 pipeline = $kind-server
 [app:$kind-server]
@@ -45,6 +47,9 @@ pipeline = catch_errors gatekeeper cache bulk tempauth copy slo dlo proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
+# Swift gives up half a second after it asked for a connection, which a busy machine may need
+conn_timeout = 60
+node_timeout = 60
 [filter:tempauth]
 use = egg:swift#tempauth
 user_test_tester = testing .admin
