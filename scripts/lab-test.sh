@@ -63,9 +63,9 @@ for disk in killed1 killed2; do disks+=(--disk "$disk:size=64m"); done
 lab up --name "$name" --memory "${LAB_MEMORY:-1g}" "${zfs[@]}" "${disks[@]}"
 tar -C "$stage" -cf - . | gzip -1 | lab ssh --name "$name" -- tar --no-same-owner --no-overwrite-dir -C / -xzf -
 # how many faults and kills there were is what such a run is for
-tries=()
+tries=(${DISKPROOF_TEST_DAY:+"DISKPROOF_TEST_DAY=$DISKPROOF_TEST_DAY"})
 show=()
-for name_of in DISKPROOF_TEST_DAY DISKPROOF_TEST_FAULTS DISKPROOF_TEST_KILLS; do
+for name_of in DISKPROOF_TEST_FAULTS DISKPROOF_TEST_KILLS; do
     [ -z "${!name_of:-}" ] || { tries+=("$name_of=${!name_of}") && show=(--show-output); }
 done
 status=0

@@ -38,8 +38,10 @@ from werkzeug.serving import make_server
 from ec2_strict import Refused, check, read
 
 NS = "{http://ec2.amazonaws.com/doc/2016-11-15}"
+# a test whose own sshd stands for the machines names its key
+HOST_KEY = os.environ.get("DISKPROOF_TEST_HOST_KEY", "ssh-ed25519 AAAATESTKEY root@ip")
 KEYS = "\n".join(
-    ["boot", "-----BEGIN SSH HOST KEY KEYS-----", "ssh-ed25519 AAAATESTKEY root@ip", "-----END SSH HOST KEY KEYS-----", "login:"]
+    ["boot", "-----BEGIN SSH HOST KEY KEYS-----", HOST_KEY, "-----END SSH HOST KEY KEYS-----", "login:"]
 )
 
 

@@ -7,6 +7,9 @@
 mod guests;
 #[path = "driver_libvirt/hosts.rs"]
 mod hosts;
+#[path = "../../share/tests/support/registry.rs"]
+#[allow(dead_code, reason = "one of its registries is enough here")]
+mod registry;
 
 use guests::{Site, stderr, stdout};
 use serde_json::{Value, json};
@@ -74,13 +77,13 @@ fn boots_guests_live_move_and_go() {
 
     site.well(&["guests", "destroy", "--yes", "ham0:web0"]);
     moves(&site, &image);
-    created_by_the_driver(&site);
+    created_by_the_driver(&site, &image);
 }
 
 /// A run on the driver's guest: reached through its host by the key that was told, with a volume of the serial number that was told. An agent
 /// process on the host shows the file behind the volume, and the devices below. A repeated create is the same guest, and destroy leaves
 /// nothing.
-fn created_by_the_driver(site: &Site) {
+fn created_by_the_driver(site: &Site, image: &Value) {
     let config = site.machines.ssh_config().to_string_lossy().into_owned();
     let text = format!(
         "experiment: created\ntargets:\n  big: {{ driver: libvirt, host: ham0, image: debian-12, memory: 512m, emulate: true, \
@@ -115,6 +118,7 @@ fn created_by_the_driver(site: &Site) {
     let below = observe::topology(&observe::Roots::default(), &[], Some(&site.dir));
     let devices: Vec<String> = below.nodes.iter().map(|node| format!("\"host:{}\"", node.name)).collect();
     assert!(devices.iter().all(|device| leaves.contains(device)), "{devices:?}: {leaves}");
+    shared_with_its_image(site, image);
 
     let journal = fs::read_dir(site.dir.join("state/created")).unwrap();
     let mut files = journal.map(|file| file.unwrap().path());
@@ -132,6 +136,42 @@ fn created_by_the_driver(site: &Site) {
     assert_eq!(again, *made, "the same claim and name are the same guest");
     site.well(&["undo", "--all"]);
     assert_eq!(hosts::destroyed(site, claim, "ham0"), Vec::<String>::new());
+}
+
+/// The run and the image that its guest was made from go to a registry. Who pulls the run learns where its image is, and fetches it.
+fn shared_with_its_image(site: &Site, image: &Value) {
+    let folder = site.dir.join("registry");
+    fs::create_dir(&folder).unwrap();
+    let server = registry::docker(&folder, None);
+    let repository = format!("oci://{}/results", server.address);
+    let digest = image["digest"].as_str().unwrap();
+    let there = site.machines.path("ham0", &format!("/var/lib/diskproof/images/{digest}"));
+    site.well(&["images", "import", &there.to_string_lossy(), "--on", "local", "--name", "debian-12"]);
+    let sent = site.well(&["images", "push", "debian-12", &repository, "--yes", "--json"]);
+    let sent: Value = serde_json::from_str(&sent).unwrap();
+    let run = format!("{repository}:created");
+    site.well(&["push", "latest", &run, "--yes"]);
+    let manifest = format!("http://{}/v2/results/manifests/created", server.address);
+    let accept = "Accept: application/vnd.oci.image.manifest.v1+json";
+    let manifest: Value =
+        serde_json::from_str(&site.tool("curl", &["--silent", "--header", accept, &manifest])).unwrap();
+    assert_eq!(manifest["subject"]["digest"], sent["manifest"], "{manifest}");
+
+    let elsewhere = |args: &[&str]| {
+        let mut command = testkit::program(site.dir.join("diskproof"), &site.dir, args);
+        let own = site.dir.join("elsewhere");
+        command.env("DISKPROOF_STATE", &own).env("DISKPROOF_STORE", own.join("diskproof.db"));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let pulled: Value = serde_json::from_str(&elsewhere(&["pull", &run, "--json"])).unwrap();
+    let made_on = &pulled["images"][0];
+    assert_eq!(made_on["digest"], format!("sha256:{digest}"), "{pulled}");
+    elsewhere(&["images", "import", made_on["address"].as_str().unwrap(), "--on", "local"]);
+    let listed: Value =
+        serde_json::from_str(elsewhere(&["images", "list", "--on", "local", "--json"]).trim()).unwrap();
+    assert_eq!((&listed["name"], &listed["digest"]), (&image["name"], &image["digest"]));
 }
 
 /// The same guest as a target by ssh whose host the experiment names: its disk is found there, with the limit that somebody has set in the

@@ -3,9 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
 use serde_json::Value;
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::fs::{self, Permissions};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use testkit::Sshd;
 
@@ -20,7 +24,7 @@ const PRICED: (&str, &str) = (
 /// The folders of the controller and of the created machines, and the sshd that all of them are.
 struct Site {
     dir: PathBuf,
-    _sshd: Sshd,
+    sshd: Sshd,
     _alone: testkit::Exclusive,
 }
 
@@ -61,7 +65,7 @@ impl Site {
         for folder in ["data/a", "data/b", "root"] {
             fs::create_dir_all(dir.join(folder)).unwrap();
         }
-        Some(Self { dir, _sshd: sshd, _alone: alone })
+        Some(Self { dir, sshd, _alone: alone })
     }
 
     /// Writes an experiment with two machines of this driver.
@@ -156,6 +160,91 @@ fn loop_a_run_creates_its_machines_and_destroys_them() {
     let (code, _, err) = site.run(&["run", "e.yaml", "--quiet"]);
     assert!(code == 2 && err.contains("7.20 EUR") && err.contains("5.00 EUR"), "{code} {err}");
     assert_eq!(site.exists(), Vec::<String>::new());
+}
+
+/// EC2 in Python, whose machines all are one sshd. It ends with its standard input.
+struct Cloud {
+    child: Child,
+    endpoint: String,
+}
+
+impl Cloud {
+    fn start(host_key: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut child = Command::new("/usr/bin/python3")
+            .env("PYTHONPATH", root.join("target/cloud"))
+            .env("DISKPROOF_TEST_HOST_KEY", host_key)
+            .arg("-B")
+            .arg(root.join("tests/cloud/ec2_server.py"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut told = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut told).unwrap();
+        let told: Value = serde_json::from_str(&told).expect("run scripts/setup.sh cloud");
+        Self { child, endpoint: format!("http://127.0.0.1:{}", told["port"]) }
+    }
+}
+
+impl Drop for Cloud {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn loop_a_run_on_ec2_says_what_it_was_to_cost_and_what_it_cost() {
+    let Some(site) = Site::new("billed", &[]) else { return };
+    let at = site.dir.to_string_lossy();
+    let cloud = Cloud::start(fs::read_to_string(site.dir.join("host.pub")).unwrap().trim());
+    let text = format!(
+        "experiment: demo\ntargets:\n  big: {{ driver: ec2, region: eu-west-1, machine_type: t3.micro, ssh_from: 192.0.2.7/32, \
+         ssh_port: {}, user: root, endpoint: '{}', prices: {{ t3.micro: 3.6, gp3_gib: 0.073 }} }}\n\
+         volumes: {{ a: {{ directory: {at}/data/a, target: big }} }}\nstacks: {{ a: {{ on: a }} }}\n\
+         workloads: {{ r: {{ rw: read, size: 1m }} }}\nmeasure: {{ trial: 500ms, ramp: 0s, rounds: 1 }}\n",
+        site.sshd.port(),
+        cloud.endpoint
+    );
+    fs::write(site.dir.join("e.yaml"), text).unwrap();
+    // What cloud-init does: it lets the run's key in.
+    let (keys, user) = (site.dir.join("here/created"), site.dir.join("user.pub"));
+    let done = Arc::new(AtomicBool::new(false));
+    let lets_in = std::thread::spawn({
+        let done = Arc::clone(&done);
+        move || {
+            while !done.load(Ordering::Relaxed) {
+                let found = fs::read_dir(&keys).into_iter().flatten().flatten().map(|entry| entry.path());
+                let key = found.into_iter().find(|path| path.to_string_lossy().ends_with(".key.pub"));
+                if let Some(key) = key.and_then(|path| fs::read(path).ok()).filter(|key| key.ends_with(b"\n"))
+                {
+                    fs::write(&user, key).unwrap();
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        }
+    });
+    let account = [("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test")];
+    let output = site.command(&["run", "e.yaml", "--quiet"]).envs(account).output().unwrap();
+    done.store(true, Ordering::Relaxed);
+    lets_in.join().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let (_, out, _) = site.run(&["show", "--json"]);
+    let run: Value = serde_json::from_str(&out).unwrap();
+    let bill = &run["environment"]["bills"][0];
+    let [amount, forecast] = ["amount", "forecast"].map(|key| bill[key].as_f64().unwrap());
+    // EC2 bills by the second, and at least a minute. The machine's price includes the volume that it boots from.
+    let existed = bill["ended_unix"].as_f64().unwrap() - bill["begun_unix"].as_f64().unwrap();
+    let per_hour = bill["items"][0]["per_hour"].as_f64().unwrap();
+    assert!(per_hour > 3.6 && (amount - per_hour * existed.max(60.0) / 3600.0).abs() < 1e-9, "{bill}");
+    assert!(forecast > 0.5 && bill["currency"] == "USD", "ten minutes for coming and going: {bill}");
+    let (_, shown, _) = site.run(&["show"]);
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let [amount, forecast] = [amount, forecast].map(|money| record::quantity::money(money, Some("USD")));
+    let sentence = format!("which costs {amount} by started billing unit; the forecast was {forecast}.");
+    assert!(shown.contains(&sentence), "{sentence}: {shown}");
 }
 
 #[test]

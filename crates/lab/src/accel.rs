@@ -30,6 +30,11 @@ fn remembered(places: &Places, key: &str) -> Option<Tried> {
     read(places).remove(key)
 }
 
+/// Whether KVM was tried for this key.
+pub(crate) fn is_known(places: &Places, key: &str) -> bool {
+    remembered(places, key).is_some()
+}
+
 /// Stores a result.
 fn remember(places: &Places, key: &str, tried: Tried) -> Result<(), LabError> {
     let mut all = read(places);

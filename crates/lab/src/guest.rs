@@ -327,6 +327,13 @@ impl Lab {
         ear: Ear<'_>,
     ) -> Result<Option<Card>, LabError> {
         let key = accel::key(&image.kernel, qemu);
+        let is_open = accel::has_device() && !accel::is_known(&self.places, &key);
+        let tried = is_open.then(|| {
+            lock(&crate::steps::with_end(&self.places.accelerators(), ".lock"), || {
+                ear(&StepEvent::Note("another diskproof is trying KVM; waiting for its result".to_owned()));
+            })
+        });
+        let _lock = tried.transpose()?;
         let up = |known| {
             let limit = if known { BOOT } else { KVM_BOOT };
             self.up_by(shape, image, Accel::Kvm, qemu, limit, ear)
