@@ -3,9 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
 use serde_json::Value;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;

@@ -18,6 +18,6 @@ pub(crate) use faults::{Fault, Matrix, asked_for_all, of_today, stands_and_falls
 pub(crate) use luks::{encrypted, is_encrypted_as_asked, luks};
 pub(crate) use managed::{cached, is_as_asked, keeping, lvm, managed, md, on_ssd, ssd, striped};
 pub(crate) use nfs::{Server, apart, served};
-pub(crate) use rate::rate;
+pub(crate) use rate::{KEPT, limits, rate};
 pub(crate) use scenario::{Scenario, emulated, has_zfs, knobs, scenarios, simple, works, zfs};
 pub(crate) use thin::{in_pool, is_thin_as_asked, thin, thin_pools};

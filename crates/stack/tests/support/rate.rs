@@ -1,7 +1,18 @@
 //! How fast a limited volume is.
 
+use record::volume::Limits;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::Command;
+
+/// The limit of reads and of writes per second: so low that a guest with little CPU time reaches it.
+const LIMIT: u64 = 30;
+/// The rates per second that keep to it.
+pub(crate) const KEPT: RangeInclusive<f64> = 27.0..=33.0;
+
+pub(crate) fn limits() -> Limits {
+    Limits { read_iops: Some(LIMIT), write_iops: Some(LIMIT), ..Limits::default() }
+}
 
 /// Requests per second of 4 KiB at random on the first `size` of a device, by fio in the cgroup that has the limits.
 pub(crate) fn rate(procs: &Path, device: &Path, rw: &str, size: &str) -> f64 {
