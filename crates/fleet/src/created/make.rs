@@ -5,8 +5,8 @@ use super::request::{Group, other};
 use driver::journal::{Entry, Held, Journal, JournalError, Stage};
 use driver::protocol::{Answer, Claim, Created, Event, Task};
 use driver::{Heard, How, call};
-use host::{Invocation, LocalRunner, Runner as _, Tool};
-use std::fs;
+use host::{CommandFailure, Crowd, CrowdEvent, Ending, Input, Invocation, Tool};
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Mutex;
@@ -71,14 +71,39 @@ fn begin(group: &Group, journal: &Journal, making: &Making<'_>) -> Result<(Held,
     entry.targets.clone_from(&group.targets);
     entry.kept = making.kept;
     let held = journal.begin(entry)?;
-    Ok((held, key(&journal.key(&id))?))
+    let key = key(&journal.key(&id), lock(&held)?)?;
+    Ok((held, key))
 }
 
-/// Makes a key pair, and returns the public key.
-fn key(path: &Path) -> Result<String, CreatedError> {
-    let keygen =
-        Invocation::new(Tool::SshKeygen).args(["-q", "-t", "ed25519", "-N", "", "-C", "diskproof", "-f"]);
-    LocalRunner.run(&keygen.arg(path))?;
+/// Another handle of a claim's lock, for a program that may outlive this process: whoever takes the claim over waits for it.
+fn lock(held: &Held) -> Result<File, CreatedError> {
+    held.lock().try_clone().map_err(|source| CreatedError::File { path: "the lock".into(), source })
+}
+
+/// Makes a key pair, and returns the public key. ssh-keygen holds the claim's lock: after a kill, it could leave a key behind `undo`.
+fn key(path: &Path, lock: File) -> Result<String, CreatedError> {
+    let keygen = Invocation::new(Tool::SshKeygen)
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", "diskproof", "-f"])
+        .arg(path);
+    let mut crowd = Crowd::default();
+    crowd.start(&keygen, Input::File(lock))?;
+    let mut said = Vec::new();
+    let ending = loop {
+        let event =
+            crowd.next(None).map_err(|source| CreatedError::File { path: path.to_owned(), source })?;
+        match event {
+            Some(CrowdEvent::Output { bytes, .. }) => said.extend(bytes),
+            Some(CrowdEvent::Ended { ending, .. }) => break ending,
+            None => {}
+        }
+    };
+    if ending != Ending::Status(0) {
+        let status = if let Ending::Status(status) = ending { status } else { -1 };
+        let stderr = String::from_utf8_lossy(&said).into_owned();
+        return Err(
+            CommandFailure::Failed { argv: keygen.argv(), status, stdout: String::new(), stderr }.into()
+        );
+    }
     let public = path.with_extension("key.pub");
     let text = fs::read_to_string(&public).map_err(|source| CreatedError::File { path: public, source })?;
     Ok(text.trim_end().to_owned())
@@ -110,8 +135,7 @@ fn perform(
 
 /// Has the driver work with the journal's lock, and notes each resource as it comes.
 fn told(group: &Group, held: &mut Held, task: Task, making: &Making<'_>) -> Result<Answer, CreatedError> {
-    let lock =
-        held.lock().try_clone().map_err(|source| CreatedError::File { path: "the lock".into(), source })?;
+    let lock = lock(held)?;
     let how = How {
         secrets: &group.capabilities.secrets,
         limit: CREATE,
@@ -215,7 +239,7 @@ fn is_key(text: &str) -> bool {
 /// A claim's id.
 fn drawn() -> Result<String, CreatedError> {
     let mut bytes = [0_u8; 16];
-    let read = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|source| CreatedError::File { path: "/dev/urandom".into(), source })?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
