@@ -25,6 +25,10 @@ const WAY_IN: Duration = Duration::from_secs(10 * 60);
 /// How long a machine may take until it shows a volume.
 const APPEARS: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_secs(2);
+/// How long a machine that lets us in may still boot. Then it counts as up: a unit may never end.
+const BOOTS: Duration = Duration::from_secs(5 * 60);
+/// Prints how far systemd has booted. Until it is done, cloud-init may start sshd anew, and what it does disturbs trials.
+const BOOTED: [&str; 3] = ["sh", "-c", "[ ! -d /run/systemd/system ] || systemctl is-system-running || true"];
 
 /// A plan whose created machines can be reached, and the options that reach them.
 #[derive(Debug, Clone)]
@@ -186,14 +190,23 @@ fn one(
 
 fn way_in(target: &str, ssh: &Ssh, made: &Created, cancel: &AtomicBool) -> Result<(), CreatedError> {
     let begun = Instant::now();
+    let mut lets_in = None;
     loop {
-        let error = match ssh.run(&LocalRunner, "wait until the machine is up", &["true"], None) {
-            Ok(_) => return Ok(()),
-            Err(error) => error,
-        };
+        let told = ssh.run(&LocalRunner, "wait until the machine is up", &BOOTED, None);
         if cancel.load(Ordering::Relaxed) {
             return Err(CreatedError::Cancelled);
         }
+        let error = match told {
+            Ok(state) => {
+                let is_booting = matches!(state.trim(), "initializing" | "starting");
+                if !is_booting || lets_in.get_or_insert_with(Instant::now).elapsed() >= BOOTS {
+                    return Ok(());
+                }
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            Err(error) => error,
+        };
         // Another key than the provider told never gets right by waiting.
         let wrong_key = matches!(&error, SshError::Unreachable { said, .. } if said.contains("Host key verification failed"));
         let waited = begun.elapsed();
