@@ -95,7 +95,7 @@ boots_by_day=(boots_nfs 'boots_(targets|guests)' boots_created)
 second=(lab_bcache_ lab_thin_ lab_nfs_) # those of the guests' own tests that run in another guest than the rest
 lab_by_day=(second none first)
 day=${DISKPROOF_TEST_DAY:+$((DISKPROOF_TEST_DAY % 3))}
-todays_boots=${day:+${boots_by_day[day]}}
+todays_boots=${day:+boots|${boots_by_day[day]}}
 todays_lab=${day:+${lab_by_day[day]}}
 todays() { targets "$1" | grep -xE -e "--test=(${todays_boots:-.*})"; }
 runs_in_lab() { [ "${todays_lab:-$1}" = "$1" ]; }
@@ -125,7 +125,7 @@ $(cat "$build_log")"
     ! runs_in_lab second || start_aside in_guest diskproof-test-lab2 run,stack "${second[@]}"
     # In a directory of their own: what they make there has names that loop tests clean away.
     TMPDIR=$guests_tmp start_aside boots_tests $(todays 'boots|boots_.*' | grep -vxE -e "--test=($with_libvirt)")
-    [ -z "$day" ] || say "   of the tests with guests, day $day of 3 has $todays_boots, and ${todays_lab/none/no} part of those in one guest"
+    [ -z "$day" ] || say "   DISKPROOF_TEST_DAY: only a third of the tests with guests: $todays_boots, and of those in one guest: $todays_lab"
 }
 
 if wants loop || wants lab; then
