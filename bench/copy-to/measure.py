@@ -25,7 +25,7 @@ T += [2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042]
 
 def moto():
     server = subprocess.Popen(
-        [sys.executable, "-B", "-c", "from moto.server import ThreadedMotoServer as S; s = S(port=0); s.start(); print(s.get_host_and_port()[1], flush=True); import sys; sys.stdin.read()"],
+        [sys.executable, "-B", "-c", "from moto.server import ThreadedMotoServer as S; s = S(ip_address='127.0.0.1', port=0, verbose=False); s.start(); print(s.get_host_and_port()[1], flush=True); import sys; sys.stdin.read()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -98,9 +98,16 @@ def main():
         "| figure | difference | 95 % interval |",
         "| --- | --- | --- |",
     ]
+    ends = []
     for name in METRICS:
         mean, low, high = interval(ratios[name])
+        ends += [low, high]
         lines.append(f"| `{name}` | {mean:+.2f} % | {low:+.2f} % to {high:+.2f} % |")
+    if max(map(abs, ends)) <= 1:
+        told = "met"
+    else:
+        told = "not shown, as intervals reach beyond it" if all(low <= 0 <= high for low, high in zip(ends[::2], ends[1::2])) else "missed"
+    lines += ["", f"The bar, 1 %, is {told}."]
     lines += ["", f"A run takes {statistics.fmean(longer):+.2f} s longer for each trial."]
     text = "\n".join(lines) + "\n"
     print(text)
