@@ -1,6 +1,7 @@
 //! Registries on this machine, each as a process of the test.
 
 use std::fs;
+use std::io::{Read as _, Seek as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -25,12 +26,18 @@ pub(crate) fn free_port() -> u16 {
 }
 
 pub(crate) fn start(mut command: Command, address: String) -> Server {
-    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let mut server = Server { child, address };
+    let mut log = tempfile::tempfile().unwrap();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.try_clone().unwrap());
+    let mut server = Server { child: command.spawn().unwrap(), address };
     let began = Instant::now();
     while TcpStream::connect(&server.address).is_err() {
         let ended = server.child.try_wait().unwrap();
-        assert!(ended.is_none(), "{command:?} ended: {ended:?}");
+        if let Some(ended) = ended {
+            let mut said = String::new();
+            log.rewind().unwrap();
+            log.read_to_string(&mut said).unwrap();
+            panic!("{command:?} ended ({ended}): {said}");
+        }
         assert!(began.elapsed() < Duration::from_secs(120), "{command:?} doesn't listen");
         std::thread::sleep(Duration::from_millis(20));
     }

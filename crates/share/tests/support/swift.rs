@@ -23,9 +23,10 @@ pub(crate) fn docker_on_swift(folder: &Path) -> OnSwift {
     let server = start(command, format!("127.0.0.1:{}", ports[0]));
     let login = format!("http://{}/auth/v1.0", server.address);
     let began = Instant::now();
-    // The proxy answers when it knows its cache and its rings.
-    while !logs_in(&login) {
-        assert!(began.elapsed() < Duration::from_secs(120), "Swift gives no token");
+    // The proxy gives tokens before the servers behind it answer, and the registry ends if it can't make its container.
+    while !makes_container(&server.address, &login) {
+        let log = || fs::read_to_string(swift.join("proxy.log")).unwrap_or_default();
+        assert!(began.elapsed() < Duration::from_secs(120), "Swift makes no container: {}", log());
         std::thread::sleep(Duration::from_millis(100));
     }
     let storage = format!(
@@ -34,15 +35,26 @@ pub(crate) fn docker_on_swift(folder: &Path) -> OnSwift {
     OnSwift { registry: registry_on(folder, &storage, ""), _swift: server }
 }
 
-fn logs_in(login: &str) -> bool {
-    let asked = [
-        "--silent",
-        "--fail",
+fn makes_container(address: &str, login: &str) -> bool {
+    let token = curl(&[
+        "--include",
         "--header",
         "X-Auth-User: test:tester",
         "--header",
         "X-Auth-Key: testing",
         login,
-    ];
-    Command::new("curl").args(asked).output().unwrap().status.success()
+    ]);
+    let Some(token) =
+        token.as_deref().and_then(|said| said.lines().find(|line| line.starts_with("X-Auth-Token:")))
+    else {
+        return false;
+    };
+    let container = format!("http://{address}/v1/AUTH_test/ready");
+    curl(&["--request", "PUT", "--header", token, &container]).is_some()
+}
+
+/// What curl prints; `None` if it fails, also at the status of an error.
+fn curl(args: &[&str]) -> Option<String> {
+    let ran = Command::new("curl").args(["--silent", "--fail"]).args(args).output().unwrap();
+    ran.status.success().then(|| String::from_utf8(ran.stdout).unwrap())
 }
