@@ -1,9 +1,9 @@
 #!/bin/bash
 # Does copying trials elsewhere move their figures? The same cell with and without copy_to, in interleaved runs, to moto's S3 on this machine.
 #
-#   bench/copy-to/run.sh [PAIRS [TRIALS [SECONDS [DIR]]]]   12 pairs of runs of 4 trials of 5 s each in /var/tmp; no root; with the
-#                                                           release build (DISKPROOF=PATH for another); needs scripts/setup.sh cloud.
-#                                                           Writes bench/copy-to/RESULTS.md
+#   bench/copy-to/run.sh [PAIRS [TRIALS [SECONDS [DIR]]]]   12 pairs of runs of 4 trials of 5 s each, in /var/tmp and on an emulated
+#                                                           volume; needs root, and scripts/setup.sh cloud; with the release build
+#                                                           (DISKPROOF=PATH for another). Writes bench/copy-to/RESULTS.md
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source "$here/../../scripts/lib.sh"
