@@ -91,7 +91,7 @@ await_image() {
 # things on the machine: their tests take turns with the loop tests.
 with_libvirt='boots_guests'
 # DISKPROOF_TEST_DAY: the number of a day. On each day a third of the tests in guests runs, since emulated guests are slow; without it, all.
-boots_by_day=(boots_nfs 'boots_(targets|guests)' boots_created)
+boots_by_day=(boots_nfs 'boots_(targets|guests)' 'boots_(created|clouds)')
 second=(lab_bcache_ lab_thin_ lab_nfs_) # those of the guests' own tests that run in another guest than the rest
 lab_by_day=(second none first)
 day=${DISKPROOF_TEST_DAY:+$((DISKPROOF_TEST_DAY % 3))}

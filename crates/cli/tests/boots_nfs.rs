@@ -47,7 +47,7 @@ measure: { trial: 200s, ramp: 1s, rounds: 1 }
 const MANY: &str = "
 experiment: many
 targets:
-  nas: { guest: diskproof-test-target, disks: { d1: { size: 160m, total_iops: 60 } } }
+  nas: { guest: diskproof-test-target, disks: { d1: { size: 160m, total_iops: 30 } } }
   vm1: { guest: diskproof-test-client }
   vm2: { guest: diskproof-test-second }
 volumes: { vol: { disks: [d1] } }
@@ -232,20 +232,23 @@ fn one_mounts_what_the_other_serves(guests: &Guests) {
     assert_eq!((left(&guests.server), left(&guests.client)), (String::new(), String::new()), "{said}");
 }
 
-/// The disk is the limit, unless a guest's processors had no time left: then nobody knows which of the two it was.
+/// The disk is the limit. On a busy machine the guests may lack processor time: then their processors were full, or the disk had time left.
 fn limited_by_the_disk(cell: &Value) {
-    let limit = &cell["limited_by"];
-    let evidence = limit["evidence"].as_object().unwrap();
-    let busy = [
+    let (limit, disk) = (&cell["limited_by"], cell["leaves"][0]["busy_share"].as_f64().unwrap());
+    let names = [
         "machine_busy_share",
         "server_busy_share",
         "engine_and_kernel_cpu_share",
         "busiest_kernel_thread_cores",
     ];
-    let full = busy
-        .iter()
-        .any(|name| evidence.get(*name).and_then(Value::as_f64).is_some_and(|share| share >= 0.85));
-    assert!(limit["by"] == "device" || limit["by"] == "cpu" && full, "{limit:#}");
+    let full = names.iter().any(|name| limit["evidence"][name].as_f64().is_some_and(|share| share >= 0.85));
+    let is_right = match limit["by"].as_str().unwrap() {
+        "device" => true,
+        "cpu" => full,
+        "unknown" => disk < 0.9,
+        _ => false,
+    };
+    assert!(is_right, "the disk was busy {disk}: {limit:#}");
 }
 
 const KILL: &str = "kill -9 $(pgrep -f 'diskproof node')";
@@ -286,7 +289,8 @@ fn two_clients_share_the_server(guests: &Guests) {
     let both = cell("both");
     assert_eq!((&both["target"], &both["trials"]["done"]), (&"nas".into(), &1.into()), "{said}");
     let iops = both["metrics"]["iops"]["estimate"].as_f64().unwrap();
-    assert!((25.0..=66.0).contains(&iops), "{iops} of 60: {said}");
+    // Each machine's rate is that of its own window; where only one ran, it had the whole disk.
+    assert!((12.0..=36.0).contains(&iops), "{iops} of 30: {said}");
     let device = both["served"]["device"].as_f64().unwrap();
     assert!(device > 0.85, "the server's disk delivered {device}: {said}");
     assert!(both["leaves"].to_string().contains("\"server:vd"), "{}", both["leaves"]);
@@ -297,7 +301,7 @@ fn two_clients_share_the_server(guests: &Guests) {
         .iter()
         .map(|machine| machine["metrics"]["iops"]["estimate"].as_f64().unwrap())
         .collect();
-    let alike = (each.iter().sum::<f64>() - iops).abs() < 0.01 * iops && each.iter().all(|iops| *iops > 5.0);
+    let alike = (each.iter().sum::<f64>() - iops).abs() < 0.01 * iops && each.iter().all(|iops| *iops > 2.5);
     assert!(alike && each.len() == 2, "{each:?}: {said}");
     let kept = cell("kept");
     assert!(kept["served"]["other_cache"].as_f64().unwrap() > 0.3, "{said}");

@@ -2,46 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
-use serde_json::Value;
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+#[path = "clouds/server.rs"]
+mod server;
 
-/// A server in Python; it ends with its standard input.
-struct Server {
-    child: Child,
-    first_line: String,
-}
-
-impl Server {
-    fn start(script: &Path, args: &[&Path]) -> Self {
-        let mut child = Command::new("/usr/bin/python3")
-            .env("PYTHONPATH", root().join("target/cloud"))
-            .env("AWS_ACCESS_KEY_ID", "test")
-            .env("AWS_SECRET_ACCESS_KEY", "test")
-            .arg("-B")
-            .arg(script)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut first_line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first_line).unwrap();
-        Self { child, first_line }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        let _ = self.child.wait();
-    }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use server::{Server, root};
+use std::process::Command;
 
 /// Plans the sweep with these settings of drivers; returns the exit code and what is said.
 fn plan(drivers: &str, endpoint: &str, set: &[&str]) -> (i32, String) {
@@ -72,10 +37,8 @@ const EC2: &str = "ec2:\n  region: eu-west-1\n  ssh_from: 192.0.2.7/32\n  \
 
 #[test]
 fn the_sweep_is_planned_and_priced_on_ec2() {
-    let server = Server::start(&root().join("tests/cloud/ec2_server.py"), &[]);
-    let told: Value = serde_json::from_str(&server.first_line).expect("run scripts/setup.sh cloud");
-    let endpoint = format!("http://127.0.0.1:{}", told["port"]);
-    let (code, said) = plan(EC2, &endpoint, &["provider=ec2"]);
+    let server = Server::ec2(None);
+    let (code, said) = plan(EC2, &server.endpoint, &["provider=ec2"]);
     assert_eq!(code, 0, "{said}");
     for part in [
         "driver ec2 creates ec2-m6id.large with 17 volumes for the run",
@@ -87,9 +50,9 @@ fn the_sweep_is_planned_and_priced_on_ec2() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!said.contains("driver gce") && !said.contains("driver lab"), "{said}");
-    let (code, said) = plan(EC2, &endpoint, &["provider=ec2", "money=0.01"]);
+    let (code, said) = plan(EC2, &server.endpoint, &["provider=ec2", "money=0.01"]);
     assert!(code == 2 && said.contains("the budget is 0.010 USD"), "{code} {said}");
-    let (code, said) = plan(EC2, &endpoint, &["provider=ec2", "ec2_types=m6id.large,no.such"]);
+    let (code, said) = plan(EC2, &server.endpoint, &["provider=ec2", "ec2_types=m6id.large,no.such"]);
     assert!(
         code == 2 && said.contains("ec2-no.such: machine_type: EC2 has no type no.such"),
         "{code} {said}"

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 
+#[path = "clouds/server.rs"]
+mod server;
+
 use serde_json::Value;
+use server::Server;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -162,43 +165,11 @@ fn loop_a_run_creates_its_machines_and_destroys_them() {
     assert_eq!(site.exists(), Vec::<String>::new());
 }
 
-/// EC2 in Python, whose machines all are one sshd. It ends with its standard input.
-struct Cloud {
-    child: Child,
-    endpoint: String,
-}
-
-impl Cloud {
-    fn start(host_key: &str) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut child = Command::new("/usr/bin/python3")
-            .env("PYTHONPATH", root.join("target/cloud"))
-            .env("DISKPROOF_TEST_HOST_KEY", host_key)
-            .arg("-B")
-            .arg(root.join("tests/cloud/ec2_server.py"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut told = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut told).unwrap();
-        let told: Value = serde_json::from_str(&told).expect("run scripts/setup.sh cloud");
-        Self { child, endpoint: format!("http://127.0.0.1:{}", told["port"]) }
-    }
-}
-
-impl Drop for Cloud {
-    fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn loop_a_run_on_ec2_says_what_it_was_to_cost_and_what_it_cost() {
     let Some(site) = Site::new("billed", &[]) else { return };
     let at = site.dir.to_string_lossy();
-    let cloud = Cloud::start(fs::read_to_string(site.dir.join("host.pub")).unwrap().trim());
+    let cloud = Server::ec2(Some(&fs::read_to_string(site.dir.join("host.pub")).unwrap()));
     let text = format!(
         "experiment: demo\ntargets:\n  big: {{ driver: ec2, region: eu-west-1, machine_type: t3.micro, ssh_from: 192.0.2.7/32, \
          ssh_port: {}, user: root, endpoint: '{}', prices: {{ t3.micro: 3.6, gp3_gib: 0.073 }} }}\n\

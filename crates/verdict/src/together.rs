@@ -92,12 +92,15 @@ fn mean((x, n): (f64, f64), (y, m): (f64, f64)) -> f64 {
     if n + m > 0.0 { (x * n + y * m) / (n + m) } else { x }
 }
 
-/// The limit of a trial: what the slowest machine shows by its own counters, else what the machine shows that serves them all.
+/// The limit of a trial: what the slowest machine shows by its own counters, else what the machine shows that serves them all. If neither
+/// shows one, the serving machine's words count: it has the devices.
 pub(crate) fn limiting(slowest: Option<Limit>, serving: Option<Limit>) -> Option<Limit> {
     match (slowest, serving) {
         (Some(own), Some(_)) if own.shown && own.by != LimitKind::Unknown => Some(own),
-        (_, Some(served)) if served.by != LimitKind::Unknown => Some(served),
-        (own, served) => own.or(served),
+        (Some(own), Some(served)) if own.by != LimitKind::Unknown && served.by == LimitKind::Unknown => {
+            Some(own)
+        }
+        (own, served) => served.or(own),
     }
 }
 

@@ -7,6 +7,7 @@ use super::failure::{CallError, providers, users};
 use super::inventory::Instance;
 use super::machine::{Machine, Place};
 use super::operation::Operation;
+use super::table::SSH_PORT;
 use super::taken::{self, Planned};
 use super::volume::{LOCAL_BYTES, Volume};
 use super::{name, ssh};
@@ -249,7 +250,7 @@ fn finish(
     let gone = || providers(format!("{} is gone before it answered", machine.name));
     let instance = instance.ok_or_else(gone)?;
     let address = instance.address(machine.use_private_ip).ok_or_else(gone)?;
-    ssh::await_sshd(&address, &api.pace).map_err(|why| {
+    ssh::await_sshd(&address, machine.ssh_port, &api.pace).map_err(|why| {
         let mut failure = providers(format!("{} at {address} doesn't answer: {why}", machine.name));
         failure.help = Some(
             "does the network's firewall allow ssh from here? docs/drivers.md shows the rule".to_owned(),
@@ -263,7 +264,7 @@ fn finish(
             machine.name
         ));
     }
-    let port = Some(api.pace.ssh_port).filter(|port| *port != 22);
+    let port = Some(machine.ssh_port).filter(|port| *port != SSH_PORT);
     Ok(Created {
         name: machine.name.clone(),
         id: instance.path(),

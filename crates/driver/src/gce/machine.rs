@@ -2,7 +2,7 @@
 
 use super::name;
 use super::settings::Reader;
-use super::table::{self, IMAGE, USER};
+use super::table::{self, IMAGE, SSH_PORT, USER};
 use super::volume::{self, Volume};
 use crate::protocol::{MachineRequest, Problem};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +35,7 @@ pub(super) struct Machine {
     pub(super) use_private_ip: bool,
     pub(super) preemptible: bool,
     pub(super) user: String,
+    pub(super) ssh_port: u16,
     pub(super) volumes: Vec<Volume>,
 }
 
@@ -100,12 +101,21 @@ fn read_one(request: &MachineRequest, is_twice: bool, asked: &mut Asked) {
         use_private_ip: reader.is_on("use_private_ip"),
         preemptible: reader.is_on("preemptible"),
         user: reader.text("user").unwrap_or_else(|| USER.to_owned()),
+        ssh_port: port(&mut reader),
         volumes,
     };
     check(&machine, &mut reader);
     asked.problems.append(&mut reader.problems);
     asked.warnings.append(&mut reader.warnings);
     asked.machines.push(machine);
+}
+
+fn port(reader: &mut Reader<'_>) -> u16 {
+    let Some(given) = reader.number("ssh_port") else { return SSH_PORT };
+    u16::try_from(given).ok().filter(|port| *port > 0).unwrap_or_else(|| {
+        reader.problem(Some("ssh_port"), "is not a port", Some("1 to 65535".to_owned()));
+        SSH_PORT
+    })
 }
 
 fn place(reader: &mut Reader<'_>) -> Option<Place> {

@@ -16,8 +16,6 @@ pub struct Pace {
     pub settle: Duration,
     /// How long an operation, a boot or the end of all removals may take.
     pub patience: Duration,
-    /// The port of the machines' sshd.
-    pub ssh_port: u16,
 }
 
 impl Default for Pace {
@@ -28,7 +26,6 @@ impl Default for Pace {
             attempts: 7,
             settle: Duration::from_secs(20),
             patience: Duration::from_secs(15 * 60),
-            ssh_port: 22,
         }
     }
 }

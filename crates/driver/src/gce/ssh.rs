@@ -16,11 +16,11 @@ const TRY: Duration = Duration::from_secs(5);
 const LOOKS: u32 = 3;
 
 /// Waits until an sshd answers. The error says what was last in its way.
-pub(super) fn await_sshd(address: &str, pace: &Pace) -> Result<(), String> {
+pub(super) fn await_sshd(address: &str, port: u16, pace: &Pace) -> Result<(), String> {
     let begun = Instant::now();
     let mut made = 0;
     loop {
-        let why = match greets(address, pace.ssh_port) {
+        let why = match greets(address, port) {
             Ok(()) => return Ok(()),
             Err(why) => why,
         };

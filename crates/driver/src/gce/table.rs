@@ -11,6 +11,9 @@ pub(super) const IMAGE: &str = "debian-cloud/debian-12";
 /// The user that the key logs in as where nobody says one.
 pub(super) const USER: &str = "diskproof";
 
+/// The port of its sshd where nobody says one.
+pub(super) const SSH_PORT: u16 = 22;
+
 /// What the driver is and takes.
 pub(super) fn capabilities() -> Capabilities {
     Capabilities {
@@ -48,7 +51,7 @@ fn named<const N: usize>(rows: [(&str, Setting); N]) -> BTreeMap<String, Setting
 
 /// The settings of a machine.
 pub(super) fn machine() -> BTreeMap<String, Setting> {
-    use SettingKind::{Bytes, Map, Switch, Text, Texts};
+    use SettingKind::{Bytes, Integer, Map, Switch, Text, Texts};
     let variables = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     named([
         (
@@ -137,6 +140,7 @@ pub(super) fn machine() -> BTreeMap<String, Setting> {
                 json!(USER),
             ),
         ),
+        ("ssh_port", with_default(Integer, "The port of the image's sshd", json!(SSH_PORT))),
         (
             "metadata",
             with_default(

@@ -13,7 +13,8 @@ pub(crate) fn claim(id: &str) -> Value {
 
 /// The settings that every machine of a test has.
 pub(crate) fn settings(project: &Project) -> Value {
-    json!({"project": project.name, "endpoint": server().endpoint, "zone": "europe-west1-b", "machine_type": "n2-standard-4"})
+    json!({"project": project.name, "endpoint": server().endpoint, "zone": "europe-west1-b", "machine_type": "n2-standard-4",
+        "ssh_port": server().ssh_port})
 }
 
 fn disks(count: usize) -> Vec<Value> {

@@ -232,7 +232,7 @@ class Project:
         instance = self.instance(parameters["zone"], parameters["instance"])
         if query.get("queryPath") != ["hostkeys/"] or instance["status"] != "RUNNING" or not self.settings.get("host_keys", True):
             raise Refused(404, "notFound", "there are no such attributes")
-        item = {"namespace": "hostkeys", "key": "ssh-ed25519", "value": "AAAAC3NzaC1lZDI1NTE5AAAAItest"}
+        item = {"namespace": "hostkeys", "key": "ssh-ed25519", "value": self.settings.get("host_key", "AAAAC3NzaC1lZDI1NTE5AAAAItest")}
         return {"kind": "compute#guestAttributes", "queryPath": "hostkeys/", "queryValue": {"items": [item]}}
 
     # neighbours: what isn't ours, beside each machine of ours

@@ -12,12 +12,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-const AS_DRIVER: &str = "DISKPROOF_TEST_GCE_SSH_PORT";
+const AS_DRIVER: &str = "DISKPROOF_TEST_AS_DRIVER";
 
 /// The server; it ends with the process that holds its standard input.
 pub(crate) struct Server {
     pub(crate) endpoint: String,
-    ssh_port: String,
+    pub(crate) ssh_port: u16,
     _child: Child,
     _input: ChildStdin,
 }
@@ -43,7 +43,7 @@ pub(crate) fn server() -> &'static Server {
         let mut ports = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut ports).unwrap();
         let (api, ssh) = ports.trim().split_once(' ').expect("the server prints its ports");
-        let (endpoint, ssh_port) = (format!("http://127.0.0.1:{api}"), ssh.to_owned());
+        let (endpoint, ssh_port) = (format!("http://127.0.0.1:{api}"), ssh.parse().unwrap());
         Server { endpoint, ssh_port, _input: child.stdin.take().unwrap(), _child: child }
     })
 }
@@ -95,9 +95,8 @@ pub(crate) struct Process {
 pub(crate) fn as_script(folder: &Path) -> PathBuf {
     let exe = std::env::current_exe().unwrap();
     let text = format!(
-        "#!/bin/sh\nexport {AS_DRIVER}={} GOOGLE_OAUTH_ACCESS_TOKEN=test-token\n\
+        "#!/bin/sh\nexport {AS_DRIVER}=1 GOOGLE_OAUTH_ACCESS_TOKEN=test-token\n\
          '{}' rig::driver_process --exact --nocapture --quiet | grep --line-buffered '^{{'\n",
-        server().ssh_port,
         exe.to_string_lossy(),
     );
     let path = folder.join("driver");
@@ -124,7 +123,7 @@ impl Process {
             .args(["rig::driver_process", "--exact", "--nocapture", "--quiet"])
             .env_clear()
             .env("HOME", env!("CARGO_TARGET_TMPDIR"));
-        command.env(AS_DRIVER, &server().ssh_port);
+        command.env(AS_DRIVER, "1");
         if has_token {
             command.env("GOOGLE_OAUTH_ACCESS_TOKEN", "test-token");
         }
@@ -201,13 +200,14 @@ impl Told {
 /// Not a test: the driver, where [`Process::start`] runs this program.
 #[test]
 fn driver_process() {
-    let Ok(port) = std::env::var(AS_DRIVER) else { return };
+    if std::env::var_os(AS_DRIVER).is_none() {
+        return;
+    }
     let pace = Pace {
         first_pause: Duration::from_millis(20),
         longest_pause: Duration::from_millis(400),
         settle: Duration::from_millis(1000),
         patience: Duration::from_secs(60),
-        ssh_port: port.parse().unwrap(),
         ..Pace::default()
     };
     serve(&Gce { pace }, std::io::stdin(), &mut std::io::stdout());

@@ -166,6 +166,8 @@ fn what_the_slowest_shows_itself_comes_before_what_the_server_shows() {
     assert_eq!(by(limit(LimitKind::Generator, false), device()), Some(LimitKind::Device), "a guess");
     assert_eq!(by(limit(LimitKind::Generator, false), unknown()), Some(LimitKind::Generator));
     assert_eq!(by(unknown(), device()), Some(LimitKind::Device));
+    let says = |text: &str| unknown().map(|limit| Limit { text: text.to_owned(), ..limit });
+    assert_eq!(limiting(says("client"), says("server")).unwrap().text, "server", "it has the devices");
     assert_eq!(by(unknown(), None), Some(LimitKind::Unknown), "each machine has its own devices");
     assert_eq!(by(None, unknown()), Some(LimitKind::Unknown), "one machine");
 }

@@ -104,6 +104,9 @@ fn what_gce_would_refuse_is_a_problem() {
     let mut owned = least();
     owned["labels"] = json!({"diskproof-claim": "x"});
     assert_eq!(problems(owned, json!([])), ["labels can't have the key diskproof-claim"]);
+    let mut deaf = least();
+    deaf["ssh_port"] = json!(65536);
+    assert_eq!(problems(deaf, json!([])), ["ssh_port is not a port"]);
     let none = json!({"project": "p", "machine_type": "a b"});
     assert_eq!(
         problems(none, json!([])),
