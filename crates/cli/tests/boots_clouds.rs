@@ -68,9 +68,9 @@ impl Machine {
         lab.down().unwrap();
         lab.ensure_up(&Shape::default(), &|_| ()).unwrap();
         let machine = Self { lab, dir, _alone: alone };
-        // The guest has no sudo, so the drivers' user is root by another name.
+        // The guest has no sudo, so the drivers' user is root by another name; without a password, sshd would refuse it.
         machine
-            .says("useradd --non-unique --uid 0 --home-dir /root --no-create-home --shell /bin/sh diskproof");
+            .says("useradd --non-unique --uid 0 --home-dir /root --no-create-home --shell /bin/sh --password '*' diskproof");
         machine
     }
 
