@@ -437,21 +437,27 @@ impl Lab {
 
     fn plug_all(&self, disks: &[DiskSpec]) -> Result<(), LabError> {
         let mut card = self.card()?;
-        let mut links = Vec::new();
-        let mut monitor = monitor(&self.guest)?;
-        for disk in disks {
+        for (index, disk) in disks.iter().enumerate() {
             disk.check().map_err(|e| LabError::Shape(e.to_string()))?;
-            if card.disks.iter().any(|attached| attached.spec.name == disk.name) {
+            let mut others = card.disks.iter().map(|attached| &attached.spec).chain(&disks[..index]);
+            if others.any(|other| other.name == disk.name) {
                 return Err(LabError::DiskThere { name: self.name.clone(), disk: disk.name.clone() });
             }
+        }
+        let door = self.door_of(&card);
+        let links: Vec<String> =
+            disks.iter().map(|disk| format!("/dev/disk/by-id/{}", disk.by_id())).collect();
+        // The link of an earlier disk of that name would be taken for the new one's, and vanish afterwards.
+        plug::await_no_links(&door, &links)?;
+        let mut monitor = monitor(&self.guest)?;
+        for disk in disks {
             let full = || LabError::Full { name: self.name.clone(), most: crate::machine::SLOTS };
             let slot = card.place_for(disk.bus).ok_or_else(full)?;
             plug::plug(&mut monitor, disk, slot, &self.guest.disk(&disk.name))?;
             card.disks.push(Attached { spec: disk.clone(), slot });
             card.write(&self.guest)?;
-            links.push(format!("/dev/disk/by-id/{}", disk.by_id()));
         }
-        plug::await_links(&self.door_of(&card), &links)
+        plug::await_links(&door, &links)
     }
 }
 

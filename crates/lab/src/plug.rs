@@ -6,7 +6,7 @@ use crate::prerequisite::need_space;
 use crate::qmp::{Monitor, QmpError};
 use crate::ssh::Door;
 use crate::steps::remove;
-use host::{Invocation, LocalRunner, Runner as _, Tool};
+use host::{CommandFailure, Invocation, LocalRunner, Runner as _, Tool};
 use record::target::{Bus, DiskCache, ImageFormat};
 use record::volume::Limits;
 use serde_json::{Value, json};
@@ -221,21 +221,29 @@ fn release(monitor: &mut Monitor, name: &str, iothread: bool) -> Result<(), QmpE
     node.map(|_| ())
 }
 
-/// Waits until all links exist in the guest.
+/// Waits until all links exist in the guest, and lead to a device.
 pub(crate) fn await_links(door: &Door, links: &[String]) -> Result<(), LabError> {
+    await_each(door, links, "-e").map_err(LabError::command("waiting for the disks to appear in the guest"))
+}
+
+/// Waits until no link exists in the guest: udev removes the link of a disk some time after the disk.
+pub(crate) fn await_no_links(door: &Door, links: &[String]) -> Result<(), LabError> {
+    await_each(door, links, "! -L")
+        .map_err(LabError::command("waiting for the links of earlier disks to go in the guest"))
+}
+
+fn await_each(door: &Door, links: &[String], test: &str) -> Result<(), CommandFailure> {
     if links.is_empty() {
         return Ok(());
     }
     let script = format!(
-        "for n in $(seq {}); do for link in \"$@\"; do [ -e \"$link\" ] || {{ sleep 0.1; continue 2; }}; done; exit 0; done; \
+        "for n in $(seq {}); do for link in \"$@\"; do [ {test} \"$link\" ] || {{ sleep 0.1; continue 2; }}; done; exit 0; done; \
          ls -l /dev/disk/by-id >&2; exit 1",
         PATIENCE.as_secs() * 10
     );
     let mut argv = vec!["sh", "-c", &script, "sh"];
     argv.extend(links.iter().map(String::as_str));
-    door.run(&LocalRunner, &argv, PATIENCE * 4)
-        .map(|_| ())
-        .map_err(LabError::command("waiting for the disks to appear in the guest"))
+    door.run(&LocalRunner, &argv, PATIENCE * 4).map(|_| ())
 }
 
 #[cfg(test)]

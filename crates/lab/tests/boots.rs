@@ -4,6 +4,7 @@
 
 use diskproof_lab::{Lab, Shape, State};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -156,6 +157,30 @@ fn boots_anew_on_reset_with_fresh_disks() {
         [Some(500), Some(500), None],
         "each direction's"
     );
+}
+
+/// udev removes the link of a disk some time after the disk. That is no link of a new disk with the same name.
+#[test]
+fn boots_and_a_link_of_an_earlier_disk_is_not_taken_for_a_new_disk() {
+    let guest = Guest::fresh("link");
+    guest.up();
+    let disk = || ["d1:size=16m".parse().unwrap()];
+    guest.0.attach(&disk()).unwrap_or_else(|error| fail(&error));
+    guest.says(&["udevadm", "control", "--stop-exec-queue"]);
+    guest.0.detach("d1").unwrap_or_else(|error| fail(&error));
+    guest.says(&["test", "-L", "/dev/disk/by-id/virtio-d1"]);
+    let goes_on = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let attached = scope.spawn(|| {
+            guest.0.attach(&disk()).unwrap_or_else(|error| fail(&error));
+            goes_on.load(Ordering::SeqCst)
+        });
+        std::thread::sleep(Duration::from_secs(3));
+        goes_on.store(true, Ordering::SeqCst);
+        guest.says(&["udevadm", "control", "--start-exec-queue"]);
+        assert!(attached.join().unwrap(), "the old link counted");
+    });
+    guest.says(&["sh", "-c", "udevadm settle && test -b /dev/disk/by-id/virtio-d1"]);
 }
 
 #[test]
