@@ -313,10 +313,10 @@ def table(seen):
     qemu = subprocess.run([REAL / "qemu-system-x86_64", "--version"], capture_output=True, text=True, check=True).stdout.split()[3]
     lines = [
         "# Faults in the driver lab\n",
-        f"`bench/driver-faults/lab.sh {FAULTS} {SEED}` with QEMU {qemu}. After each fault, `destroy` ran once without a fault. Each time it left",
-        "no process, no file and no note of the claim. The neighbours were the same, byte for byte: a guest of another claim",
-        "that runs, a QEMU that never booted, and folders, files and notes with names like ours. Where the guest's name belongs to",
-        "somebody else's guest, `create` refuses, and `destroy` leaves that guest alone.\n",
+        f"`bench/driver-faults/lab.sh {FAULTS} {SEED}` with QEMU {qemu}. After each fault, `destroy` ran once without a fault.",
+        "Each time it left no process, no file and no note of the claim. The neighbours were the same, byte for byte: a guest",
+        "of another claim that runs, a QEMU that never booted, and folders, files and notes with names like ours. Where the",
+        "guest's name belongs to somebody else's guest, `create` refuses, and `destroy` leaves that guest alone.\n",
         "| fault | in | tried | hit | something was left for `destroy` | left after `destroy` |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
@@ -327,8 +327,8 @@ def table(seen):
                 hit = sum(how != "unhurt" for how, _ in rows)
                 lines.append(f"| {words} | {where} | {len(rows)} | {hit} | {sum(left for _, left in rows)} | 0 |")
     hit = sum(how != "unhurt" for _, _, how, _ in seen)
-    lines.append(f"\nAll: {len(seen)} tried, {hit} hit. A fault that didn't hit came after the driver had ended. Every tenth fault was")
-    lines.append("followed by a `create` without a fault where `create` was interrupted, and that took the guest over.")
+    lines.append(f"\nAll: {len(seen)} tried, {hit} hit. A fault that didn't hit came after the driver had ended. After every")
+    lines.append("tenth fault, an interrupted `create` was repeated without a fault, and took the guest over.")
     return "\n".join(lines) + "\n"
 
 
