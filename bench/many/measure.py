@@ -55,7 +55,9 @@ def main():
     os.mkdir(share)
     run("mount", "-o", "loop", image, share)
     try:
-        machines.extend(Machine(WORK, f"m{number}") for number in range(MACHINES))
+        # One by one: those that are there are ended if the next one fails.
+        for number in range(MACHINES):
+            machines.append(Machine(WORK, f"m{number}"))
         with open(os.path.join(WORK, "ssh_config"), "w") as file:
             file.write("".join(machine.client() for machine in machines))
         names = [machine.name for machine in machines]

@@ -46,9 +46,14 @@ class Machine:
         self.put("sshd_config", f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {self.at('host')}\nPidFile none\n"
                  f"StrictModes no\nUsePAM no\nPermitRootLogin yes\nAuthorizedKeysFile {self.at('user.pub')}\n"
                  f"SetEnv DISKPROOF_STATE={self.at('state')} XDG_CACHE_HOME={self.at('cache')}\n")
+        # Debian's sshd needs this folder, which its service makes.
+        os.makedirs("/run/sshd", exist_ok=True)
         self.sshd = subprocess.Popen([*self.inside, "/usr/sbin/sshd", "-D", "-e", "-f", self.at("sshd_config")],
                                      stderr=open(self.at("sshd.log"), "w"))
         while True:
+            if self.sshd.poll() is not None:
+                with open(self.at("sshd.log")) as log:
+                    raise SystemExit(f"sshd of {name} ended: {log.read()}")
             try:
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 break
