@@ -44,6 +44,24 @@ fn raw(output: &EngineOutput) -> Value {
 }
 
 #[test]
+fn the_load_begins_at_the_agreed_moment_and_not_before() {
+    let bench = Bench::lent();
+    let w = asked(native(Rw::Randread));
+    let mut job = bench.job(&w, 7, 0.1);
+    engine().prepare(&job).unwrap();
+    assert!(engine().waits_itself(&job));
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let now_ns = u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap();
+    // A moment that is over is no reason to wait.
+    for begins_at_ns in [now_ns + 1_000_000_000, now_ns] {
+        job.begins_at_ns = Some(begins_at_ns);
+        let told = raw(&engine().run(&job).unwrap());
+        let begin_ns = told["begin_ns"].as_u64().unwrap();
+        assert!(begin_ns >= begins_at_ns, "{begin_ns} of {begins_at_ns}");
+    }
+}
+
+#[test]
 fn counts_agree_with_each_other() {
     let bench = Bench::lent();
     let mut o = native(Rw::Randrw);

@@ -224,6 +224,7 @@ fn task(hole: &Hole, direct: bool, each: Duration, seed: u32) -> Result<Task, En
         ramp_ns: u64::try_from(RAMP.as_nanos()).unwrap_or(0),
         trial_ns: u64::try_from(each.as_nanos()).unwrap_or(u64::MAX),
         asked_ns: super::clock::monotonic_ns(),
+        begins_at_ns: None,
         live: false,
     })
 }

@@ -65,6 +65,11 @@ impl Engine for NativeEngine {
         layout::prepare(job, &members, proof)
     }
 
+    /// Its worker is ready by then: what a process needs to start, and to drop the data from the cache, differs from machine to machine.
+    fn waits_itself(&self, _job: &Job<'_>) -> bool {
+        true
+    }
+
     fn run(&self, job: &Job<'_>) -> Result<EngineOutput, EngineError> {
         let members = members(job)?;
         let mut task = check(job, &members)?;

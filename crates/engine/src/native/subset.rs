@@ -72,6 +72,7 @@ pub(crate) fn task(job: &Job<'_>, members: &[Member<'_>]) -> Result<Task, TaskEr
         ramp_ns: own(first.ramp_time_ms, job.ramp_seconds),
         trial_ns: own(first.runtime_ms, job.trial_seconds),
         asked_ns: monotonic_ns(),
+        begins_at_ns: job.begins_at_ns,
         live: false,
     })
 }

@@ -153,6 +153,9 @@ pub(crate) struct Task {
     pub(crate) trial_ns: u64,
     /// CLOCK_MONOTONIC when the agent process started the worker.
     pub(crate) asked_ns: u64,
+    /// CLOCK_MONOTONIC when the load begins; `None`: as soon as all jobs are ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) begins_at_ns: Option<u64>,
     /// Whether the worker tells what completes while the load runs, in the memory that is its standard input.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) live: bool,

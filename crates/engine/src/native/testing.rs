@@ -78,6 +78,7 @@ pub(crate) fn task(rw: Rw) -> Task {
         ramp_ns: 0,
         trial_ns: 1_000_000_000,
         asked_ns: 0,
+        begins_at_ns: None,
         live: false,
     }
 }

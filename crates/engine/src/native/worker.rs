@@ -113,6 +113,7 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Loa
                 return Err(error);
             }
         };
+        let waited_ns = await_begin(task);
         let start = begin(task, clock);
         starts.iter().for_each(|gate| drop(gate.send(start.clone())));
         // The agent process gave us the memory for it as standard input.
@@ -124,7 +125,7 @@ fn perform(task: &Task, clock: Clock, err: &mut dyn Write) -> Result<Report, Loa
             let _ = writeln!(err, "{message}");
             messages.push(message);
         })?;
-        let made = Made { issued_by, messages, departures, buffer_bytes, verified };
+        let made = Made { issued_by, messages, departures, buffer_bytes, verified, waited_ns };
         Ok(report(task, &start, finished, stop.load(Ordering::Relaxed), made))
     })
 }
@@ -136,6 +137,7 @@ struct Made {
     departures: Vec<Departure>,
     buffer_bytes: u64,
     verified: Option<Verified>,
+    waited_ns: u64,
 }
 
 /// The differences from the request. `refusal`: why there is no io_uring.
@@ -346,6 +348,17 @@ fn all_ready(readiness: &Receiver<Readiness>, jobs: usize) -> Result<Setup, Load
     Ok((how.join("; "), bytes))
 }
 
+/// Waits until the load is to begin, and returns for how long.
+fn await_begin(task: &Task) -> u64 {
+    let ready_ns = monotonic_ns();
+    let mut now_ns = ready_ns;
+    while let Some(left @ 1..) = task.begins_at_ns.and_then(|at_ns| at_ns.checked_sub(now_ns)) {
+        std::thread::sleep(Duration::from_nanos(left));
+        now_ns = monotonic_ns();
+    }
+    now_ns.saturating_sub(ready_ns)
+}
+
 fn begin(task: &Task, mut clock: Clock) -> Start {
     let baseline = Duration::from_nanos(clock.baseline_ns());
     std::thread::sleep(BASELINE.saturating_sub(baseline));
@@ -435,13 +448,13 @@ fn report(task: &Task, start: &Start, finished: Vec<Finished>, stopped: bool, ma
     let [read, write, trim, sync, durable]: [Side; 5] = sum.sides;
     let [read_series, write_series, trim_series, _, _] = sum.series;
     let [read_latency, write_latency, ..] = sum.latencies.map(|all| latencies(all, start.span, end_ns));
-    let Made { issued_by, mut messages, departures, buffer_bytes, verified } = made;
+    let Made { issued_by, mut messages, departures, buffer_bytes, verified, waited_ns } = made;
     let cost = cost(&meter::sum(&used), read.ios + write.ios + trim.ios, buffer_bytes, &mut messages);
     Report {
         issued_by,
         clock: start.clock.name().to_owned(),
         begin_ns: start.begin_ns,
-        startup_ns: start.begin_ns.saturating_sub(task.asked_ns),
+        startup_ns: start.begin_ns.saturating_sub(task.asked_ns).saturating_sub(waited_ns),
         start_ns: start.span.start_ns,
         end_ns,
         read,
