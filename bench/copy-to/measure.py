@@ -17,7 +17,7 @@ stacks: {{ ground: {{ {layers} }} }}
 workloads: {{ reads: {{ rw: randread, bs: 4k, iodepth: 4, size: 64m, direct: 1 }} }}
 measure: {{ trial: {seconds}s, ramp: 1s, rounds: {trials} }}
 """
-# The directory gives what the disk gives; the volume always gives the same, so that a smaller difference shows.
+# The directory gives what the disk gives, which varies. The volume always gives its limit, so an effect below it is hidden.
 GROUNDS = {
     "directory": ("a directory", "directory: \"{dir}\"", "on: here"),
     "limited": ("an emulated volume of 500 IOPS", "emulate: {{ size: 256m, iops: 500 }}", "layers: [ {{ ext4: {{ on: here }} }} ]"),

@@ -289,8 +289,7 @@ fn two_clients_share_the_server(guests: &Guests) {
     let both = cell("both");
     assert_eq!((&both["target"], &both["trials"]["done"]), (&"nas".into(), &1.into()), "{said}");
     let iops = both["metrics"]["iops"]["estimate"].as_f64().unwrap();
-    // Each machine's rate is that of its own window; where only one ran, it had the whole disk.
-    assert!((12.0..=36.0).contains(&iops), "{iops} of 30: {said}");
+    assert!((12.5..=33.0).contains(&iops), "{iops} of 30: {said}");
     let device = both["served"]["device"].as_f64().unwrap();
     assert!(device > 0.85, "the server's disk delivered {device}: {said}");
     assert!(both["leaves"].to_string().contains("\"server:vd"), "{}", both["leaves"]);
