@@ -3,7 +3,8 @@
 //! fio's totals can't be cut to a time window: they either leave out the I/Os in flight at the end of the ramp, or include the
 //! wait for I/Os at the end, and the mix of reads and writes in the queue differs between the two. Its histogram log gives the
 //! number of I/Os of each direction that completed up to each row, on CLOCK_MONOTONIC. So fio runs ramp and trial in one go, and
-//! we count from the first row after the ramp to the last row before the time is up (docs/decisions/0001).
+//! we count from the first row after the ramp to the last row before the time is up (docs/decisions/0001). The ramp begins with the
+//! load, or at the moment that several machines agreed on.
 
 use super::histlog::{self, HistLogError, HistRow};
 use super::output::{float, proportion};
@@ -120,7 +121,8 @@ fn too_few(job: &JobReport, times: Times) -> CountError {
 impl JobCount {
     fn add(&mut self, row: &HistRow<'_>, times: Times) {
         let began = *self.began_ms.get_or_insert(row.time_ms.saturating_sub(times.row_ms));
-        let begin = began.saturating_add(times.ramp_ms);
+        // Machines that load together are measured at the same time, although each fio begins some milliseconds late in its own way.
+        let begin = times.agreed_ms.unwrap_or(began).saturating_add(times.ramp_ms);
         let finish = begin.saturating_add(times.trial_ms);
         let side = usize::try_from(row.direction).ok().and_then(|n| self.sides.get_mut(n));
         if let Some(side) = side {

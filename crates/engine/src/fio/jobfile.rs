@@ -54,7 +54,10 @@ pub(super) fn times(job: &Job<'_>, options: &Options) -> Option<Times> {
     let directions = [rw.reads(), rw.writes(), rw.trims()].map(u64::from).iter().sum();
     let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     let times = Times::new(ms(ramp), ms(trial), options.numjobs.into(), directions, flush && rw.writes());
-    Some(if job.begins_at_ns.is_some() { times.fine(options.numjobs.into(), directions) } else { times })
+    Some(match job.begins_at_ns {
+        Some(at_ns) => times.agreed(at_ns / 1_000_000, options.numjobs.into(), directions),
+        None => times,
+    })
 }
 
 /// The regions of a workload's identical jobs, job by job.

@@ -165,7 +165,8 @@ mod tests {
     use record::latency::LatencyHistogram;
     use record::trial::Window;
 
-    const TIMES: Times = Times { ramp_ms: 0, trial_ms: 1000, row_ms: 50, final_flush: false };
+    const TIMES: Times =
+        Times { ramp_ms: 0, trial_ms: 1000, row_ms: 50, final_flush: false, agreed_ms: None };
 
     fn window(start_ms: u64, end_ms: u64) -> Window {
         Window { start_ns: start_ms * 1_000_000, end_ns: end_ms * 1_000_000 }

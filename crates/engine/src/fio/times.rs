@@ -17,6 +17,8 @@ pub(super) struct Times {
     pub(super) row_ms: u64,
     /// Whether written data are flushed at the end, inside the measured time.
     pub(super) final_flush: bool,
+    /// The agreed moment at which a load on several machines begins, on CLOCK_MONOTONIC. Without it, the load begins when fio begins.
+    pub(super) agreed_ms: Option<u64>,
 }
 
 impl Times {
@@ -25,9 +27,11 @@ impl Times {
         Self::with_rows(50, (ramp_ms, trial_ms), (jobs, directions), final_flush)
     }
 
-    /// The same with 10 ms between rows. The measured time begins and ends at a row, so machines that load together differ by as much.
-    pub(super) fn fine(self, jobs: u64, directions: u64) -> Self {
-        Self::with_rows(10, (self.ramp_ms, self.trial_ms), (jobs, directions), self.final_flush)
+    /// The same for a load that begins at an agreed moment on several machines, with 10 ms between rows: the measured time begins and
+    /// ends at a row, so machines that load together differ by as much.
+    pub(super) fn agreed(self, at_ms: u64, jobs: u64, directions: u64) -> Self {
+        let fine = Self::with_rows(10, (self.ramp_ms, self.trial_ms), (jobs, directions), self.final_flush);
+        Self { agreed_ms: Some(at_ms), ..fine }
     }
 
     fn with_rows(
@@ -40,7 +44,7 @@ impl Times {
         let rows = (MAX_LOG_BYTES / ROW_BYTES / jobs.max(1) / directions.max(1)).max(1);
         let affordable = (ramp_ms + trial_ms) / rows;
         let row_ms = wanted.max(affordable).min((trial_ms / 10).max(10));
-        Self { ramp_ms, trial_ms, row_ms, final_flush }
+        Self { ramp_ms, trial_ms, row_ms, final_flush, agreed_ms: None }
     }
 }
 
@@ -59,7 +63,10 @@ mod tests {
             assert!(bytes <= MAX_LOG_BYTES * 3 / 2 || times.row_ms == trial / 10, "{times:?}: {bytes}");
         }
         let short = Times::new(2000, 10_000, 1, 1, false);
-        assert_eq!((short.row_ms, short.fine(1, 1).row_ms), (50, 10));
-        assert!(Times::new(2000, 600_000, 16, 2, false).fine(16, 2).row_ms > 50, "large logs stay bounded");
+        assert_eq!((short.row_ms, short.agreed(7, 1, 1).row_ms), (50, 10));
+        assert!(
+            Times::new(2000, 600_000, 16, 2, false).agreed(7, 16, 2).row_ms > 50,
+            "large logs stay bounded"
+        );
     }
 }

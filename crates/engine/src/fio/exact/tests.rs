@@ -37,7 +37,7 @@ fn report(jobs: Vec<JobReport>) -> Report {
     Report { jobs, ..Report::default() }
 }
 
-const TIMES: Times = Times { ramp_ms: 200, trial_ms: 300, row_ms: 100, final_flush: false };
+const TIMES: Times = Times { ramp_ms: 200, trial_ms: 300, row_ms: 100, final_flush: false, agreed_ms: None };
 
 /// The load begins at 1000; the ramp ends at 1200, the trial at 1500; the last row belongs to the final wait.
 const ROWS: [(u64, u64, u64, u64); 6] =
@@ -64,6 +64,20 @@ fn counts_from_the_first_row_after_the_ramp_to_the_last_before_the_end() {
     assert_eq!((series.start_ns, series.step_ns), (window.start_ns, 200_000_000));
     // 7 until 1301, 8 until 1402, and one of the 5 until 1499 by 1403.
     assert_eq!((series.read_ios, series.bytes), (vec![15], vec![15 * 4096]));
+}
+
+#[test]
+fn at_an_agreed_moment_the_ramp_begins_for_all_machines() {
+    let dir = tempfile::tempdir().unwrap();
+    write_log(dir.path(), 0, &ROWS);
+    let job = || JobReport { read: direction(42, 700, &[(10, 39), (126, 3)]), ..JobReport::default() };
+    // This machine's load begins at 1000.
+    for (agreed_ms, start_ms, end_ms, ios) in [(900, 1100, 1301, 16), (1050, 1301, 1499, 13)] {
+        let times = Times { agreed_ms: Some(agreed_ms), ..TIMES };
+        let Counted { read, window, .. } = count(&report(vec![job()]), dir.path(), times).unwrap();
+        assert_eq!((window.start_ns, window.end_ns), (start_ms * 1_000_000, end_ms * 1_000_000));
+        assert_eq!(read.unwrap().ios, ios);
+    }
 }
 
 #[test]
