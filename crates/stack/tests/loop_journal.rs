@@ -230,6 +230,13 @@ fn loop_a_device_that_is_opened_again_and_again_is_named_and_undone_later() {
     let node = format!("/dev/loop{number}");
     let found = rustix::fs::open(&node, path_only, rustix::fs::Mode::empty()).unwrap();
     let device = PathBuf::from(format!("/sys/block/loop{number}"));
+    // udev is at work, so undo looks for seconds, and not only once.
+    let run = bench.dir.join("run");
+    std::fs::create_dir_all(run.join("udev")).unwrap();
+    std::fs::write(run.join("udev/queue"), "").unwrap();
+    let roots = device::Roots { run: run.clone(), ..device::Roots::default() };
+    let state_dir = bench.state_dir();
+    let machine = Machine { roots: &roots, ..bench.machine(&state_dir, &NoHooks) };
     let over = AtomicBool::new(false);
     let error = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -241,13 +248,14 @@ fn loop_a_device_that_is_opened_again_and_again_is_named_and_undone_later() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
-        let undone = undo(&bench);
+        let undone = undo_run(&machine, &bench.run);
         over.store(true, std::sync::atomic::Ordering::Relaxed);
         undone.unwrap_err()
     });
     let UndoError::Steps { failures, .. } = &error else { panic!("{error}") };
     assert!(matches!(&failures[..], [only] if matches!(only.error, ActError::Busy { .. })), "{error}");
     assert!(error.to_string().contains(&node), "{error}");
+    std::fs::remove_dir_all(run).unwrap();
     undo(&bench).unwrap();
     assert_eq!(before.diff(&bench.state()), "");
 }

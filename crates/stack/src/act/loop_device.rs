@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 pub(crate) const FIRST_NUMBER: u32 = 1000;
 /// For how long udev, while its queue isn't empty, may still open a device that is gone.
 const LATE_PROBE: Duration = Duration::from_secs(5);
+/// A device that was seen again has to stay away for this long: who opened it once may do so again.
+const AWAY: Duration = Duration::from_millis(500);
 /// After this time, a loop device without a file isn't about to be attached by anybody.
 const FORSAKEN: Duration = Duration::from_secs(1);
 /// After this time, a device that reappears again and again is an error.
@@ -189,11 +191,16 @@ pub(crate) fn stay_gone(machine: &Machine<'_>, removed: &[&AttachLoop]) -> Vec<R
     let at_work = || !removed.is_empty() && udev.exists();
     let begun = Instant::now();
     let mut seen: Vec<Option<Instant>> = vec![None; removed.len()];
+    let mut last: Option<Instant> = None;
     loop {
         for (device, since) in removed.iter().zip(&mut seen) {
             *since = device.is_over_nothing(machine).then(|| since.unwrap_or_else(Instant::now));
         }
-        if seen.iter().all(Option::is_none) && (!at_work() || begun.elapsed() >= LATE_PROBE) {
+        if seen.iter().any(Option::is_some) {
+            last = Some(Instant::now());
+        } else if last.is_none_or(|last| last.elapsed() >= AWAY)
+            && (!at_work() || begun.elapsed() >= LATE_PROBE)
+        {
             return removed.iter().map(|_| Ok(())).collect();
         }
         let again = removed.iter().zip(&seen).map(|(device, since)| match since {
