@@ -1,5 +1,7 @@
 #!/bin/bash
-# Time and memory of push and pull of a run of 1000 trials, beside crane with the same bytes. Needs docker-registry and crane.
+# Time and memory of push and pull of a run of 1000 trials, beside crane with the same bytes, as whole processes. Needs docker-registry and
+# crane.
+#   ROUNDS [5]   PROFILE [release]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d "${TMPDIR:-/tmp}/diskproof-bench-XXXXXX")
@@ -22,20 +24,19 @@ cost() { "$program" "$1" "$work" "127.0.0.1:$port"; }
 timed() {
     local began ended
     began=$(date +%s%N)
-    "${@:2}" >/dev/null 2>&1
+    "${@:2}" 2>/dev/null
     ended=$(date +%s%N)
-    echo "$1 $(((ended - began) / 1000000)) ms"
+    echo "whole $1: $(((ended - began) / 1000)) us"
 }
 cost make
 for round in $(seq "${ROUNDS:-5}"); do
     echo "round $round"
     rm -rf "$work"/to.db "$work"/oci "$work"/data "$work"/fetched
-    cost push
-    timed "fetch, whole process" cost fetch
-    rm -rf "$work"/fetched
-    cost fetch
-    cost pull
+    # The time to pack is said inside and taken off.
+    timed "pack and push" cost push
+    timed "pull to files" cost fetch
+    timed "pull and store" cost pull
     timed "crane pull" crane pull --format oci "127.0.0.1:$port/bench:ours" "$work/oci"
     rm -rf "$work/data"
     timed "crane push" crane push "$work/oci" "127.0.0.1:$port/bench:theirs"
-done
+done | python3 bench/share/table.py

@@ -166,17 +166,19 @@ fn persistent(answers: Vec<Vec<u8>>) -> (String, Receiver<(usize, Seen)>) {
     (origin, seen)
 }
 
+/// A reply after which the connection stays.
+fn kept(status: &str, body: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8(reply(status, "", b"")).unwrap();
+    let head = text.replace("Content-Length: 0", &format!("Content-Length: {}", body.len()));
+    [head.replace("Connection: close", "Connection: keep-alive").as_bytes(), body].concat()
+}
+
 #[test]
 fn a_batch_is_one_connection_and_ends_at_the_first_request_without_a_reply() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("blob");
     let all: Vec<u8> = (0..=255).cycle().take(300_000).collect();
     fs::write(&file, &all).unwrap();
-    let kept = |status: &str, body: &[u8]| {
-        let text = String::from_utf8(reply(status, "", b"")).unwrap();
-        let head = text.replace("Content-Length: 0", &format!("Content-Length: {}", body.len()));
-        [head.replace("Connection: close", "Connection: keep-alive").as_bytes(), body].concat()
-    };
     let mut cut = kept("200 OK", b"0123456789");
     cut.truncate(cut.len() - 4);
     let cut = String::from_utf8(cut).unwrap().replace("keep-alive", "close").into_bytes();
@@ -211,6 +213,32 @@ fn a_batch_is_one_connection_and_ends_at_the_first_request_without_a_reply() {
     let (origin, _seen) = server(vec![reply("200 OK", "", &[7; 1_000_000])]);
     let large = send_batch(&[to(&origin, "/", "GET").at_most(9)], &AtomicBool::new(false));
     assert!(matches!(large, Err(HttpError::TooLarge { .. })), "{large:?}");
+}
+
+#[test]
+fn a_batch_fills_files_and_says_their_digests() {
+    let folder = tempfile::tempdir().unwrap();
+    let all: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+    let mut cut = kept("200 OK", &all);
+    cut.truncate(cut.len() - 100_000);
+    let (origin, _seen) =
+        persistent(vec![kept("200 OK", &all), kept("404 Not Found", b"none"), kept("200 OK", b"ab")]);
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("a"), "old").unwrap();
+    let requests = ["a", "b", "c"].map(|name| to(&origin, "/", "GET").into_file(path(name), 300_000, false));
+    let replies = send_batch(&requests, &AtomicBool::new(false)).unwrap();
+    let replies: Vec<_> = replies.into_iter().map(Option::unwrap).collect();
+    assert!(fs::read(path("a")).unwrap() == all && replies[0].body.is_empty());
+    let digest = diskproof_host::sha256(&all[..], u64::MAX).unwrap().0;
+    assert_eq!((replies[0].received_bytes, &replies[0].sha256), (300_000, &Some(digest)));
+    assert_eq!((replies[1].status, &replies[1].body[..], &replies[1].sha256), (404, &b"none"[..], &None));
+    assert!(!path("b").exists(), "an error is no content");
+    assert_eq!(fs::read(path("c")).unwrap(), b"ab");
+
+    let (origin, _seen) = server(vec![cut]);
+    let cut = to(&origin, "/", "GET").into_file(path("d"), 300_000, false);
+    assert_eq!(send_batch(&[cut], &AtomicBool::new(false)).unwrap(), [None]);
+    assert_eq!(fs::read(path("d")).unwrap(), all[..200_000], "the next try goes on here");
 }
 
 #[test]

@@ -25,6 +25,11 @@ impl Digest {
         is_hex.then(|| Self(hex.to_owned()))
     }
 
+    /// The digest of 64 hexadecimal digits; `None` for anything else.
+    pub(crate) fn from_hex(hex: &str) -> Option<Self> {
+        Self::parse(&format!("sha256:{hex}"))
+    }
+
     /// The digest of 32 bytes; `None` for another number of bytes.
     pub(crate) fn from_raw(bytes: &[u8]) -> Option<Self> {
         (bytes.len() == 32).then(|| Self(hex(bytes)))
@@ -142,6 +147,7 @@ mod tests {
         let abc = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of(b"abc").to_string(), abc);
         assert_eq!(Digest::parse(abc), Some(Digest::of(b"abc")));
+        assert_eq!(Digest::from_hex(Digest::of(b"abc").hex()), Some(Digest::of(b"abc")));
         assert_eq!(Digest::from_raw(&Digest::of(b"abc").raw()), Some(Digest::of(b"abc")));
         for bad in
             ["ba78", "sha512:00", "sha256:BA", &abc.to_uppercase(), &format!("{abc}0"), "sha256:../../etc"]

@@ -233,8 +233,8 @@ pub fn pull_image(remote: &dyn Remote, parent: &Path) -> Result<PulledImage, Sha
     let bytes = remote.get_manifest()?.ok_or_else(|| ShareError::Missing { at: from.clone() })?;
     let manifest = Manifest::read(&bytes, IMAGE).map_err(unreadable)?;
     let place = Folder::lock(parent, &manifest.config.digest)?;
-    let config = fetch_small(remote, &manifest.config, &place)?;
-    let info = ImageInfo::read(&config).map_err(unreadable)?;
+    let config = fetch_small(remote, &[&manifest.config], &place)?;
+    let info = ImageInfo::read(&config[0]).map_err(unreadable)?;
     if manifest.layers != info.layers() {
         return Err(unreadable("its manifest lists other files than its description".to_owned()));
     }
@@ -242,8 +242,8 @@ pub fn pull_image(remote: &dyn Remote, parent: &Path) -> Result<PulledImage, Sha
     place.has_room(total_bytes)?;
     let files = place.path.join("image");
     fs::create_dir_all(&files).map_err(ShareError::file("make the folder", &files))?;
-    for file in &info.files {
-        let arrived = fetch(remote, &file.digest, file.size_bytes, &place)?;
+    let blobs: Vec<_> = info.files.iter().map(|file| (&file.digest, file.size_bytes)).collect();
+    for (file, arrived) in info.files.iter().zip(fetch(remote, &blobs, &place)?) {
         let path = files.join(file.part.file(info.disk_format));
         // A second name, so that a pull which is interrupted here finds the file under its digest.
         let linked = fs::remove_file(&path).or_else(|error| match error.kind() {

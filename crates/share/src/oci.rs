@@ -115,6 +115,11 @@ impl Registry {
         Ok(self.base.join(&format!("/v2/{}/{rest}", self.address.repository))?)
     }
 
+    fn download(&self, blob: &Blob<'_>, resume: bool) -> Result<Request, ShareError> {
+        let request = Request::new("GET", self.url(&format!("blobs/{}", blob.digest))?);
+        Ok(request.into_file(blob.path, blob.bytes, resume).idle_limit(Duration::from_secs(60)))
+    }
+
     /// Sends a request with credentials where the registry wants some. Its reply may have any status but 401 and 403.
     fn ask(&self, request: Request) -> Result<Reply, ShareError> {
         self.allowed(request.url())?;
@@ -226,14 +231,20 @@ impl Remote for Registry {
         batch::put_blobs(self, blobs)
     }
 
-    fn get_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError> {
+    fn get_blobs(&self, blobs: &[Blob<'_>]) -> Result<Vec<Option<Digest>>, ShareError> {
+        batch::get_blobs(self, blobs)
+    }
+
+    fn get_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<Option<Digest>, ShareError> {
         let there = || fs::metadata(path).map_or(0, |about| about.len());
-        let request = Request::new("GET", self.url(&format!("blobs/{digest}"))?).follow(REDIRECTS);
-        let request = request.into_file(path, bytes, true).idle_limit(Duration::from_secs(60));
+        let blob = Blob { digest, path, bytes };
+        let request = self.download(&blob, true)?.follow(REDIRECTS);
         let (mut failures, mut most) = (0, there());
         loop {
             let result = match self.ask(request.clone()) {
-                Ok(reply) if matches!(reply.status, 200 | 206) && there() == bytes => return Ok(()),
+                Ok(reply) if matches!(reply.status, 200 | 206) && there() == bytes => {
+                    return Ok(reply.sha256.as_deref().and_then(Digest::from_hex));
+                }
                 Ok(reply) if reply.status == 404 => return Err(ShareError::Missing { at: self.address() }),
                 Ok(reply) if reply.status == 416 => {
                     // What is there can't be the beginning of it.

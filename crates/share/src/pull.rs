@@ -3,9 +3,10 @@
 use crate::bundle::{Descriptor, Manifest, RUN, RunInfo, Trials, annotation, head};
 use crate::digest::{Counted, Digest};
 use crate::error::ShareError;
-use crate::remote::Remote;
+use crate::remote::{Blob, Remote};
 use record::id::RunId;
 use rustix::fs::{FlockOperation, flock, statvfs};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,12 +76,13 @@ impl Puller<'_> {
     ) -> Result<Pulled, ShareError> {
         let from = remote.address();
         let unreadable = |why: String| ShareError::Unreadable { from: from.clone(), why };
-        let config = fetch_small(remote, &manifest.config, folder)?;
-        let info = RunInfo::read(&config).map_err(unreadable)?;
+        let small: Vec<&Descriptor> = std::iter::once(&manifest.config).chain(manifest.signature()).collect();
+        let small = fetch_small(remote, &small, folder)?;
+        let (config, signature) = (&small[0], small.get(1));
+        let info = RunInfo::read(config).map_err(unreadable)?;
         check(manifest, &info).map_err(unreadable)?;
-        let signature = manifest.signature().map(|blob| fetch_small(remote, blob, folder)).transpose()?;
-        let signer = match (verify, &signature) {
-            (Some(verify), Some(signature)) => Some(verify(&config, signature)?),
+        let signer = match (verify, signature) {
+            (Some(verify), Some(signature)) => Some(verify(config, signature)?),
             (Some(_), None) => return Err(ShareError::Signature(format!("the run at {from} isn't signed"))),
             (None, _) => None,
         };
@@ -116,10 +118,8 @@ impl Puller<'_> {
         let from = &origin.from;
         folder
             .has_room(info.layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size_bytes)))?;
-        let mut paths = Vec::new();
-        for layer in &info.layers {
-            paths.push(fetch(remote, &layer.digest, layer.size_bytes, folder)?);
-        }
+        let layers: Vec<_> = info.layers.iter().map(|layer| (&layer.digest, layer.size_bytes)).collect();
+        let paths = fetch(remote, &layers, folder)?;
         let head = head(&paths[0], &info.layers[0], from)?;
         let trials = Trials::open(&paths[1], &info.layers[1], from, &head.plan, info.trials)?;
         let received = Received {
@@ -192,38 +192,50 @@ impl Folder {
 
 pub(crate) fn fetch_small(
     remote: &dyn Remote,
-    blob: &Descriptor,
+    blobs: &[&Descriptor],
     folder: &Folder,
-) -> Result<Vec<u8>, ShareError> {
-    if blob.size > SMALL_BYTES {
+) -> Result<Vec<Vec<u8>>, ShareError> {
+    if blobs.iter().any(|blob| blob.size > SMALL_BYTES) {
         let why = "its description or signature is too large".to_owned();
         return Err(ShareError::Unreadable { from: remote.address(), why });
     }
-    let path = fetch(remote, &blob.digest, blob.size, folder)?;
-    fs::read(&path).map_err(ShareError::file("read", &path))
+    let blobs: Vec<_> = blobs.iter().map(|blob| (&blob.digest, blob.size)).collect();
+    let read = |path: PathBuf| fs::read(&path).map_err(ShareError::file("read", &path));
+    fetch(remote, &blobs, folder)?.into_iter().map(read).collect()
 }
 
-/// Fetches a blob and checks its digest. A file that is wrong is removed, so that the next try begins anew.
+/// Fetches blobs of these sizes in bytes, and checks their digests. A file that is wrong is removed, so that the next try begins anew.
 pub(crate) fn fetch(
     remote: &dyn Remote,
-    digest: &Digest,
-    bytes: u64,
+    blobs: &[(&Digest, u64)],
     folder: &Folder,
-) -> Result<PathBuf, ShareError> {
-    let path = folder.path.join(digest.hex());
-    let there = fs::metadata(&path).map_or(0, |about| about.len());
-    if there != bytes {
-        if there > bytes {
-            fs::remove_file(&path).map_err(ShareError::file("remove", &path))?;
+) -> Result<Vec<PathBuf>, ShareError> {
+    let paths: Vec<PathBuf> = blobs.iter().map(|(digest, _)| folder.path.join(digest.hex())).collect();
+    let mut lacking: Vec<Blob<'_>> = Vec::new();
+    for ((digest, bytes), path) in blobs.iter().zip(&paths) {
+        let there = fs::metadata(path).map_or(0, |about| about.len());
+        if there > *bytes {
+            fs::remove_file(path).map_err(ShareError::file("remove", path))?;
         }
-        remote.get_blob(digest, &path, bytes)?;
+        if there != *bytes && lacking.iter().all(|blob| blob.digest != *digest) {
+            lacking.push(Blob { digest, path, bytes: *bytes });
+        }
     }
-    let mut counted = Counted::new(File::open(&path).map_err(ShareError::file("read", &path))?);
-    io::copy(&mut counted, &mut io::sink()).map_err(ShareError::file("read", &path))?;
-    let (_, found, _) = counted.finish();
-    if found == *digest {
-        return Ok(path);
+    let came = remote.get_blobs(&lacking)?;
+    let mut came: BTreeMap<&Digest, Option<Digest>> =
+        lacking.iter().map(|blob| blob.digest).zip(came).collect();
+    for ((expected, _), path) in blobs.iter().zip(&paths) {
+        let found = came.remove(expected).flatten().map_or_else(|| digest_of(path), Ok)?;
+        if found != **expected {
+            fs::remove_file(path).map_err(ShareError::file("remove", path))?;
+            return Err(ShareError::Digest { from: remote.address(), expected: (*expected).clone(), found });
+        }
     }
-    fs::remove_file(&path).map_err(ShareError::file("remove", &path))?;
-    Err(ShareError::Digest { from: remote.address(), expected: digest.clone(), found })
+    Ok(paths)
+}
+
+fn digest_of(path: &Path) -> Result<Digest, ShareError> {
+    let mut counted = Counted::new(File::open(path).map_err(ShareError::file("read", path))?);
+    io::copy(&mut counted, &mut io::sink()).map_err(ShareError::file("read", path))?;
+    Ok(counted.finish().1)
 }

@@ -5,12 +5,12 @@ use crate::error::ShareError;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A blob that is to be sent.
+/// A blob and its file, which is to be sent or comes about.
 #[derive(Debug, Clone, Copy)]
 pub struct Blob<'a> {
     /// Its digest.
     pub digest: &'a Digest,
-    /// The file with its bytes.
+    /// The file.
     pub path: &'a Path,
     /// Its size.
     pub bytes: u64,
@@ -56,11 +56,20 @@ pub trait Remote {
     /// It can't be sent, or arrives as something else.
     fn put_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError>;
 
-    /// Fetches a blob to a file, and goes on where an earlier try ended. The caller checks the digest.
+    /// Fetches a blob to a file, and goes on where an earlier try ended. Returns the digest of what came, if all of it came at once; else
+    /// the file has to be read for it. The caller compares the digest.
     ///
     /// # Errors
     /// It isn't there, or doesn't come whole.
-    fn get_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError>;
+    fn get_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<Option<Digest>, ShareError>;
+
+    /// Fetches blobs to files; see [`Remote::get_blob`].
+    ///
+    /// # Errors
+    /// One isn't there, or doesn't come whole.
+    fn get_blobs(&self, blobs: &[Blob<'_>]) -> Result<Vec<Option<Digest>>, ShareError> {
+        blobs.iter().map(|blob| self.get_blob(blob.digest, blob.path, blob.bytes)).collect()
+    }
 
     /// Fetches the manifest; `None`: there is none.
     ///

@@ -35,11 +35,11 @@ impl Remote for Shelf {
         Ok(())
     }
 
-    fn get_blob(&self, digest: &Digest, path: &Path, _bytes: u64) -> Result<(), ShareError> {
+    fn get_blob(&self, digest: &Digest, path: &Path, _bytes: u64) -> Result<Option<Digest>, ShareError> {
         let blobs = self.blobs.borrow();
         let blob = blobs.get(digest).ok_or_else(|| ShareError::Missing { at: digest.to_string() })?;
         fs::write(path, blob).unwrap();
-        Ok(())
+        Ok(None)
     }
 
     fn get_manifest(&self) -> Result<Option<Vec<u8>>, ShareError> {

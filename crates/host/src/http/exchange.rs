@@ -7,12 +7,14 @@ use super::request::{Body, Reply, Request, Sink};
 use crate::invocation::Invocation;
 use crate::resolve::resolve;
 use crate::runner::command;
+use crate::ssh::hex;
 use crate::tool::Tool;
 use record::printable::printable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
+use sha2::{Digest as _, Sha256};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -236,30 +238,33 @@ fn first_of(mut stderr: ChildStderr) -> String {
 }
 
 /// Sorts what arrives into head and body, and puts the body where it belongs.
-struct Taker<'a> {
+pub(crate) struct Taker<'a> {
     request: &'a Request,
     there: Option<u64>,
     reader: HeadReader,
     head: Option<Head>,
     file: Option<File>,
+    /// Of a file that begins anew.
+    digest: Option<Sha256>,
     memory: Vec<u8>,
     received: u64,
 }
 
 impl<'a> Taker<'a> {
-    fn new(request: &'a Request, there: Option<u64>) -> Self {
+    pub(crate) fn new(request: &'a Request, there: Option<u64>) -> Self {
         Self {
             request,
             there,
             reader: HeadReader::default(),
             head: None,
             file: None,
+            digest: None,
             memory: Vec::new(),
             received: 0,
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<(), HttpError> {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), HttpError> {
         if self.head.is_some() {
             return self.keep(bytes);
         }
@@ -298,6 +303,7 @@ impl<'a> Taker<'a> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).append(append).truncate(!append);
         self.file = Some(options.open(path).map_err(|source| self.unkept(source))?);
+        self.digest = (!append).then(Sha256::new);
         Ok(())
     }
 
@@ -322,12 +328,13 @@ impl<'a> Taker<'a> {
             return Err(HttpError::TooLarge { method, url, limit_bytes });
         }
         match &mut self.file {
-            Some(file) => file.write_all(bytes).map_err(|source| self.unkept(source)),
-            None => {
-                self.memory.extend_from_slice(bytes);
-                Ok(())
-            }
+            Some(file) => file.write_all(bytes).map_err(|source| self.unkept(source))?,
+            None => self.memory.extend_from_slice(bytes),
         }
+        if let Some(digest) = &mut self.digest {
+            digest.update(bytes);
+        }
+        Ok(())
     }
 
     fn unkept(&self, source: io::Error) -> HttpError {
@@ -335,7 +342,11 @@ impl<'a> Taker<'a> {
     }
 }
 
-fn conclude(request: &Request, taker: Taker<'_>, (status, said): (i32, String)) -> Result<Reply, HttpError> {
+pub(crate) fn conclude(
+    request: &Request,
+    taker: Taker<'_>,
+    (status, said): (i32, String),
+) -> Result<Reply, HttpError> {
     let (method, url) = (request.method.clone(), request.url.to_string());
     match taker.head {
         // A server that refuses a body may close before it has read everything; then curl fails to send, but the reply is whole.
@@ -344,6 +355,7 @@ fn conclude(request: &Request, taker: Taker<'_>, (status, said): (i32, String)) 
             headers: head.headers,
             body: taker.memory,
             received_bytes: taker.received,
+            sha256: taker.digest.map(|digest| hex(&digest.finalize())),
             url: request.url.clone(),
         }),
         Some(_) => Err(HttpError::Cut { method, url, received_bytes: taker.received, said }),

@@ -178,6 +178,8 @@ pub struct Reply {
     pub body: Vec<u8>,
     /// Bytes of the body that arrived, wherever they went.
     pub received_bytes: u64,
+    /// The SHA-256 of the file in hexadecimal digits, if this reply is all of it.
+    pub sha256: Option<String>,
     /// The URL that replied: another one than asked after redirections.
     pub url: HttpUrl,
 }

@@ -1,11 +1,14 @@
-//! Several things at once: a push of a run asks for all its blobs by one curl, and sends them by another. What fails here is done again
-//! one by one, with patience.
+//! Several things at once: a push of a run asks for all its blobs by one curl, and sends them by another; a pull fetches several by one.
+//! What fails here is done again one by one, with patience.
 
 use super::{ANY_MANIFEST, MANIFEST_BYTES, Registry, upload};
+use crate::digest::Digest;
 use crate::error::ShareError;
 use crate::patience::is_busy;
 use crate::remote::{Blob, Remote as _};
 use host::http::{Body, HttpUrl, Reply, Request, send_batch};
+use std::collections::BTreeMap;
+use std::fs;
 
 /// Asks whether the manifest and these blobs are there.
 pub(super) fn survey(
@@ -55,6 +58,29 @@ pub(super) fn put_blobs(registry: &Registry, blobs: &[Blob<'_>]) -> Result<(), S
         }
     }
     Ok(())
+}
+
+/// Fetches blobs; those of which nothing is there come by one curl.
+pub(super) fn get_blobs(registry: &Registry, blobs: &[Blob<'_>]) -> Result<Vec<Option<Digest>>, ShareError> {
+    let is_new = |blob: &&Blob<'_>| fs::metadata(blob.path).map_or(true, |about| about.len() == 0);
+    let new: Vec<&Blob<'_>> = blobs.iter().filter(is_new).collect();
+    let mut came = BTreeMap::new();
+    // A single one is fetched where redirections are followed.
+    if new.len() > 1 {
+        let requests: Result<Vec<Request>, ShareError> =
+            new.iter().map(|blob| registry.download(blob, false)).collect();
+        for (blob, reply) in new.into_iter().zip(ask_all(registry, requests?)?) {
+            let whole = reply.filter(|reply| reply.status == 200 && reply.received_bytes == blob.bytes);
+            if let Some(digest) = whole.and_then(|reply| Digest::from_hex(&reply.sha256?)) {
+                came.insert(blob.digest, digest);
+            }
+        }
+    }
+    let get = |blob: &Blob<'_>| match came.remove(blob.digest) {
+        Some(digest) => Ok(Some(digest)),
+        None => registry.get_blob(blob.digest, blob.path, blob.bytes),
+    };
+    blobs.iter().map(get).collect()
 }
 
 /// Sends requests by one curl, with credentials where the registry wants some. `None`: no reply that says anything.

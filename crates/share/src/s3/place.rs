@@ -46,7 +46,7 @@ impl Remote for RunPlace {
         self.bucket.put(&key(digest), Source::File(path), &Condition::None).map(|_| ())
     }
 
-    fn get_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<(), ShareError> {
+    fn get_blob(&self, digest: &Digest, path: &Path, bytes: u64) -> Result<Option<Digest>, ShareError> {
         self.bucket.fetch(&key(digest), path, bytes, None)
     }
 

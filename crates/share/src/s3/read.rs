@@ -67,14 +67,14 @@ impl Bucket {
         Ok(object.bytes)
     }
 
-    /// Fetches an object of a known size, and goes on where the file ends.
+    /// Fetches an object of a known size, and goes on where the file ends. Returns its digest if all of it came at once.
     pub(crate) fn fetch(
         &self,
         key: &str,
         path: &Path,
         bytes: u64,
         etag: Option<&str>,
-    ) -> Result<(), ShareError> {
+    ) -> Result<Option<Digest>, ShareError> {
         let there = || fs::metadata(path).map_or(0, |about| about.len());
         let mut call = Call::new("send an object", "GET", self.address.key(key));
         if let Some(etag) = etag.filter(|etag| !etag.is_empty()) {
@@ -88,10 +88,12 @@ impl Bucket {
         }
         loop {
             if there() == bytes && path.exists() {
-                return Ok(());
+                return Ok(None);
             }
             let failed = match self.once(&call, &shape) {
-                Ok(reply) if matches!(reply.status, 200 | 206) && there() == bytes => return Ok(()),
+                Ok(reply) if matches!(reply.status, 200 | 206) && there() == bytes => {
+                    return Ok(reply.sha256.as_deref().and_then(Digest::from_hex));
+                }
                 Ok(reply) if reply.status == 404 => return Err(self.missing(key)),
                 Ok(reply) if reply.status == 412 => {
                     return Err(self.unreadable(format!("the object {key} changed while it was fetched")));

@@ -113,6 +113,7 @@ mod tests {
             headers: vec![("date".to_owned(), "Fri, 24 May 2013 00:00:00 GMT".to_owned())],
             body: body.as_bytes().to_vec(),
             received_bytes: body.len() as u64,
+            sha256: None,
             url: HttpUrl::parse("http://h/").unwrap(),
         }
     }
