@@ -25,6 +25,12 @@ GROUNDS = {
     "limited": ("an emulated volume of 500 IOPS", "emulate: {{ size: 256m, iops: 500 }}", "layers: [ {{ ext4: {{ on: here }} }} ]"),
 }
 METRICS = ["iops", "read_lat_p50", "read_lat_p99"]
+# What else went on while the trials ran, by the machine's own counters.
+COUNTERS = {
+    "others": ("processor time of other programs", "% of a processor"),
+    "stolen": ("processor time that the hypervisor took", "% of a processor"),
+    "written": ("bytes written to disks", "kB/s"),
+}
 # Two-sided 95 % quantiles of Student's t for 2 to 30 degrees of freedom.
 T = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080]
 T += [2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042]
@@ -61,7 +67,7 @@ def run(binary, ground, where, trials, seconds, copies, port):
     address = "s3://results/bench" if copies else "none"
     begun = time.monotonic()
     done = subprocess.run(
-        [binary, "run", "e.yaml", "--copy-to", address, "--quiet", "--seed", "1"],
+        [binary, "run", "e.yaml", "--copy-to", address, "--json", "--seed", "1"],
         cwd=place, env=environment, capture_output=True, text=True,
     )
     took = time.monotonic() - begun
@@ -70,23 +76,48 @@ def run(binary, ground, where, trials, seconds, copies, port):
     document = json.loads(subprocess.run([binary, "export", "latest", "--json"], env=environment, capture_output=True, check=True).stdout)
     shutil.rmtree(place)
     metrics = document["cells"][0]["metrics"]
-    return dict(seconds=took, **{name: metrics[name]["estimate"] for name in METRICS})
+    events = [event for event in map(json.loads, done.stdout.splitlines()) if event["event"] == "trial_finished"]
+    beside = [counted(event["record"]) for event in events]
+    means = {name: statistics.fmean(one[name] for one in beside) for name in COUNTERS}
+    return dict(seconds=took, **means, **{name: metrics[name]["estimate"] for name in METRICS})
 
 
-def interval(logs):
-    mean, n = statistics.fmean(logs), len(logs)
-    half = T[n - 3] * statistics.stdev(logs) / math.sqrt(n)
-    return [100 * (math.exp(value) - 1) for value in (mean, mean - half, mean + half)]
+def counted(record):
+    """What went on during one trial, from its first to its last sample."""
+    evidence = record["evidence"]
+    first, last = evidence["samples"][0], evidence["samples"][-1]
+    seconds = (last["monotonic_ns"] - first["monotonic_ns"]) / 1e9
+    window = record["engine"]["window"]
+    measured = (window["end_ns"] - window["start_ns"]) / 1e9
+    ticks = evidence["ticks_per_second"]
+    return {
+        "others": 100 * evidence["others_cpu_ticks"] / ticks / measured,
+        "stolen": 100 * (last["cpu"]["steal"] - first["cpu"]["steal"]) / ticks / seconds,
+        "written": 1.024 * (last["vm"]["pgpgout_kib"] - first["vm"]["pgpgout_kib"]) / seconds,
+    }
+
+
+def interval(values):
+    """Mean and 95 % interval."""
+    mean, n = statistics.fmean(values), len(values)
+    half = T[n - 3] * statistics.stdev(values) / math.sqrt(n)
+    return mean, mean - half, mean + half
+
+
+def percent(logs):
+    return [100 * (math.exp(value) - 1) for value in interval(logs)]
 
 
 def compared(binary, ground, where, pairs, trials, seconds, port):
     """Lines of Markdown for one ground."""
-    ratios, longer = {name: [] for name in METRICS}, []
+    ratios, more, longer = {name: [] for name in METRICS}, {name: [] for name in COUNTERS}, []
     for number in range(pairs):
         order = [True, False] if number % 2 else [False, True]
         by = {copies: run(binary, ground, where, trials, seconds, copies, port) for copies in order}
         for name in METRICS:
             ratios[name].append(math.log(by[True][name] / by[False][name]))
+        for name in COUNTERS:
+            more[name].append(by[True][name] - by[False][name])
         longer.append((by[True]["seconds"] - by[False]["seconds"]) / trials)
     lines = [
         f"## On {GROUNDS[ground][0]}",
@@ -96,9 +127,12 @@ def compared(binary, ground, where, pairs, trials, seconds, port):
     ]
     ends = []
     for name in METRICS:
-        mean, low, high = interval(ratios[name])
+        mean, low, high = percent(ratios[name])
         ends.append((low, high))
         lines.append(f"| `{name}` | {mean:+.2f} % | {low:+.2f} % to {high:+.2f} % |")
+    for name, (text, unit) in COUNTERS.items():
+        mean, low, high = interval(more[name])
+        lines.append(f"| {text} | {mean:+.3f} {unit} | {low:+.3f} to {high:+.3f} |")
     if all(-1 <= low and high <= 1 for low, high in ends):
         told = "met"
     elif all(low <= 1 and high >= -1 for low, high in ends):
@@ -125,8 +159,8 @@ def main():
         "# Copies of trials: do they move figures?",
         "",
         f"`bench/copy-to/run.sh {pairs} {trials} {seconds}`: {pairs} pairs of runs of {trials} trials of {seconds} s, with and without `copy_to`, in turn; to",
-        "moto's S3 on the same machine. Differences are with copies against without: geometric mean and 95 % interval (t) over",
-        "pairs. Version: " + os.popen(f"{binary} --version").read().strip() + ".",
+        "moto's S3 on the same machine. Differences are with copies against without: mean (geometric for ratios) and 95 % interval",
+        "(t) over pairs. The counters are those of the trials' records. Version: " + os.popen(f"{binary} --version").read().strip() + ".",
         "",
     ]
     text = "\n".join(lines + [line for part in parts for line in part]).rstrip() + "\n"
