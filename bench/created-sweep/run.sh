@@ -15,7 +15,7 @@ own=$(mktemp -d)
 trap 'rm -rf "$own"' EXIT
 export DISKPROOF_STORE=$own/store.db
 short=(--set widths=1,2,3 --set odd=3 --set even=2 --set count=3 --set lab_types=1,2 --set rounds=2 --set trial=1s --set size=16m
-    --set data=64m)
+    --set data=8m --set each=400)
 file=$root_dir/experiments/raid0-by-width-created.yaml
 "$diskproof" plan "$file" "${short[@]}" "$@"
 begin=$(date +%s)
