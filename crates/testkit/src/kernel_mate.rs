@@ -135,10 +135,15 @@ impl KernelMate {
     /// Removes the mounts below a directory from the machine's namespace, the last one first.
     fn unmount(&self, below: &Path) {
         let inside = enter(self.holder.id());
-        let mounts = fs::read_to_string(format!("/proc/{}/mounts", self.holder.id())).unwrap_or_default();
-        let points = mounts.lines().rev().filter_map(|line| line.split(' ').nth(1));
+        let mounts = || fs::read_to_string(format!("/proc/{}/mounts", self.holder.id())).unwrap_or_default();
+        let listed = mounts();
+        let points = listed.lines().rev().filter_map(|line| line.split(' ').nth(1));
         for point in points.filter(|point| Path::new(point) != below && Path::new(point).starts_with(below)) {
-            run(&inside, &["umount".as_ref(), "--lazy".as_ref(), point.as_ref()]);
+            let words = ["umount", "--lazy", point].map(OsString::from);
+            let unmounted = tool::run("nsenter", &[&inside[1..], &words].concat());
+            // A process that was killed while it unmounted may have done so since.
+            let is_there = || mounts().lines().any(|line| line.split(' ').nth(1) == Some(point));
+            assert!(unmounted.is_ok() || !is_there(), "{unmounted:?}");
         }
     }
 
