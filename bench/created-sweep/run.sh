@@ -2,7 +2,7 @@
 # A short form of experiments/raid0-by-width-created.yaml on guests that the driver `lab` creates: three widths, two kinds of machines, both
 # schedulers, with and without flushes, by diskproof's own engine and Bonnie++.
 #
-#   bench/created-sweep/run.sh            about 25 minutes; as root, with the lab's image (DISKPROOF=PATH: another program than the release build)
+#   bench/created-sweep/run.sh            about an hour; as root, with the lab's image (DISKPROOF=PATH: another program than the release build)
 #
 # Prints the plan with its forecast, the table of the run, and what it took. Ends with 1 if a trial is missing or if anything of the machines is left.
 set -euo pipefail
