@@ -60,7 +60,7 @@ pub(super) fn put_blobs(registry: &Registry, blobs: &[Blob<'_>]) -> Result<(), S
     Ok(())
 }
 
-/// Fetches blobs; those of which nothing is there come by one curl.
+/// Fetches blobs. One curl fetches all those whose files are empty or missing.
 pub(super) fn get_blobs(registry: &Registry, blobs: &[Blob<'_>]) -> Result<Vec<Option<Digest>>, ShareError> {
     let is_new = |blob: &&Blob<'_>| fs::metadata(blob.path).map_or(true, |about| about.len() == 0);
     let new: Vec<&Blob<'_>> = blobs.iter().filter(is_new).collect();
