@@ -148,3 +148,26 @@ pub(crate) fn stopped_there(target: &str) -> RunError {
     let error = "its agent process was told to end there".to_owned();
     on(target, RunError::Node { blame: Fault::Machine, error })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{AgentLink, NodeAt};
+    use crate::protocol::Request;
+    use record::printable::chain;
+    use std::sync::atomic::AtomicBool;
+
+    /// Without the report, the controller would wait for the node's answer to the cancel.
+    #[test]
+    fn a_node_that_hangs_holds_nobody_up_who_asked_to_stop() {
+        let script = r#"read close; read cancel; case $cancel in *cancel*) ;; *) exit 1 ;; esac
+            echo '{"reply":"hung","what":"process umount hangs"}'
+            while sleep 0.1; do echo '{"reply":"alive"}' || exit; done"#;
+        let argv = ["sh", "-c", script].map(Into::into).to_vec();
+        let at = NodeAt { target: "m1".to_owned(), argv, remote: true, hosted: Vec::new() };
+        let mut line = AgentLink::to(&at).unwrap();
+        let error = line.ask(&Request::Close, &AtomicBool::new(true), &mut |_| Ok(())).unwrap_err();
+        let said = chain(&error);
+        assert!(said.starts_with("target m1: ") && said.contains("process umount hangs; when"), "{said}");
+        drop(line);
+    }
+}

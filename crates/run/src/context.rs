@@ -9,7 +9,7 @@ use record::trial::{StepTime, TrialStep};
 use record::workload::EngineKind;
 use stack::Journal;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use thiserror::Error;
 
@@ -22,6 +22,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) scratch: PathBuf,
     /// Set to end the current work.
     pub(crate) cancel: &'a AtomicBool,
+    /// Set while an engine lays out data or loads.
+    pub(crate) loading: &'a AtomicBool,
     /// Reports the current step.
     pub(crate) step: Teller<'a>,
     /// Passes any other event on.
@@ -93,7 +95,9 @@ impl Steps<'_> {
     pub(crate) fn time<T>(&mut self, step: TrialStep, act: impl FnOnce() -> T) -> T {
         (self.bench.step)(Some(self.cell), step.name(), None);
         let begun = Instant::now();
+        self.bench.loading.store(matches!(step, TrialStep::Prepare | TrialStep::Measure), Ordering::Relaxed);
         let result = act();
+        self.bench.loading.store(false, Ordering::Relaxed);
         self.times.push(StepTime { step, seconds: begun.elapsed().as_secs_f64() });
         result
     }

@@ -6,28 +6,32 @@ use record::event::Event;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most bytes of one write. A pipe that is ready takes as many (PIPE_BUF) without blocking.
 const PIECE: usize = 4096;
 /// How often a writer that waits for room looks whether its controller is lost.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Writes replies. Write errors are ignored: the node notices a lost controller by the end of its input. Nothing is written to a lost
 /// controller, because nobody reads it: a write that waits for room ends when the controller is lost, and the node goes on to undo.
 pub(crate) struct Emitter<W: AsFd> {
     to: W,
     heard: Arc<Heard>,
+    /// Held while a line is written, so that lines of two threads don't mix.
+    line: Mutex<()>,
 }
 
 impl<W: AsFd> Emitter<W> {
     pub(crate) fn to(output: W, heard: Arc<Heard>) -> Self {
-        Self { to: output, heard }
+        Self { to: output, heard, line: Mutex::new(()) }
     }
 
     pub(crate) fn send(&self, reply: &Reply) {
         let Ok(mut line) = serde_json::to_vec(reply) else { return };
         line.push(b'\n');
+        let _line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         let mut rest = line.as_slice();
         while !rest.is_empty() && self.has_room() {
             match rustix::io::write(&self.to, &rest[..rest.len().min(PIECE)]) {
@@ -36,6 +40,17 @@ impl<W: AsFd> Emitter<W> {
                 Err(_) => return,
             }
         }
+    }
+
+    /// Sends a short reply, unless that would block: another thread is writing, or nobody reads. Returns whether it was sent.
+    pub(crate) fn send_if_free(&self, reply: &Reply) -> bool {
+        let Ok(mut text) = serde_json::to_vec(reply) else { return false };
+        text.push(b'\n');
+        let Ok(_line) = self.line.try_lock() else { return false };
+        let mut polled = [PollFd::new(&self.to, PollFlags::OUT)];
+        let has_room = poll(&mut polled, Some(&AT_ONCE)).is_ok_and(|ready| ready > 0)
+            && polled[0].revents().contains(PollFlags::OUT);
+        has_room && text.len() <= PIECE && rustix::io::write(&self.to, &text) == Ok(text.len())
     }
 
     pub(crate) fn event(&self, event: Event) {

@@ -183,7 +183,11 @@ impl RunError {
             Self::Both(_, second) if second.fault() == Fault::Ours => Fault::Ours,
             Self::Both(first, _) => first.fault(),
             Self::Node { blame, .. } => *blame,
-            Self::Sink(_) | Self::Provision { .. } | Self::Link(LinkError::Spawn { .. }) => Fault::Machine,
+            Self::Sink(_)
+            | Self::Provision { .. }
+            | Self::Link(LinkError::Spawn { .. } | LinkError::Silent { .. } | LinkError::Hung { .. }) => {
+                Fault::Machine
+            }
             Self::Link(_)
             | Self::Panicked
             | Self::Protocol { .. }

@@ -1,7 +1,5 @@
-//! Whether the controller is still there, as a node can tell. A network that drops packets doesn't end the node's input.
+//! Whether the other end of a connection is still there. A network that drops packets, or a machine that hangs, doesn't end its output.
 
-use crate::halt::Halt;
-use crate::protocol::LOST_AFTER;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,20 +7,20 @@ use std::time::{Duration, Instant};
 /// How often the silence is looked at.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The words of the controller.
+/// The words of the other end.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    /// Set once the controller has said that it says regularly that it is there.
+    /// Set once the other end has said that it says regularly that it is there.
     is_expected: AtomicBool,
     words: AtomicU64,
     is_lost: AtomicBool,
 }
 
 impl Heard {
-    /// Begins to listen, in a thread of its own. When the controller is lost, it ends all work.
-    pub(crate) fn begin(halt: &Arc<Halt>) -> Arc<Self> {
+    /// Begins to listen, in a thread of its own. After so long without a word, the other end counts as lost.
+    pub(crate) fn begin(patience: Duration, on_loss: impl FnOnce() + Send + 'static) -> Arc<Self> {
         let heard = Arc::new(Self::default());
-        let (watching, halt) = (Arc::downgrade(&heard), Arc::clone(halt));
+        let watching = Arc::downgrade(&heard);
         std::thread::spawn(move || {
             let mut silence = Silence::default();
             let mut then = Instant::now();
@@ -30,9 +28,9 @@ impl Heard {
                 let now = Instant::now();
                 let expected = heard.is_expected.load(Ordering::Relaxed);
                 let words = heard.words.load(Ordering::Relaxed);
-                if silence.is_too_long(words, now - then) && expected {
+                if silence.lasts_now(words, now - then) >= patience && expected {
                     heard.lose();
-                    halt.for_good();
+                    on_loss();
                     return;
                 }
                 then = now;
@@ -43,7 +41,7 @@ impl Heard {
         heard
     }
 
-    /// The controller said something. `is_alive`: that it is there, which it says regularly from now on.
+    /// The other end said something. `is_alive`: that it is there, which it says regularly from now on.
     pub(crate) fn word(&self, is_alive: bool) {
         self.words.fetch_add(1, Ordering::Relaxed);
         if is_alive {
@@ -51,12 +49,12 @@ impl Heard {
         }
     }
 
-    /// The controller is lost.
+    /// The other end is lost.
     pub(crate) fn lose(&self) {
         self.is_lost.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the controller is lost.
+    /// Whether the other end is lost.
     pub(crate) fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Relaxed)
     }
@@ -70,14 +68,14 @@ struct Silence {
 }
 
 impl Silence {
-    /// Whether the silence is too long, with the number of words so far and the time since the last look. A long time between two looks
+    /// How long the silence lasts, with the number of words so far and the time since the last look. A long time between two looks
     /// counts as a short one: then this process was stopped, and words may wait to be read.
-    fn is_too_long(&mut self, words: u64, since: Duration) -> bool {
+    fn lasts_now(&mut self, words: u64, since: Duration) -> Duration {
         self.lasts += since.min(2 * TICK);
         if words != self.words {
             *self = Self { words, lasts: Duration::ZERO };
         }
-        self.lasts >= LOST_AFTER
+        self.lasts
     }
 }
 
@@ -90,12 +88,10 @@ mod tests {
     #[test]
     fn only_silence_that_was_listened_to_counts() {
         let mut silence = Silence::default();
-        let ticks = u32::try_from(LOST_AFTER.as_millis() / TICK.as_millis()).unwrap();
-        assert!((1..ticks).all(|_| !silence.is_too_long(1, TICK)));
-        assert!(!silence.is_too_long(2, TICK), "a word came");
-        assert!(!silence.is_too_long(2, Duration::from_secs(3600)), "this process was stopped");
-        let looks = (0..ticks).position(|_| silence.is_too_long(2, TICK)).unwrap();
-        assert_eq!(looks, usize::try_from(ticks).unwrap() - 3, "an hour counted as two looks");
+        silence.lasts_now(1, TICK);
+        assert_eq!((0..9).map(|_| silence.lasts_now(1, TICK)).last(), Some(9 * TICK));
+        assert_eq!(silence.lasts_now(2, TICK), Duration::ZERO, "a word came");
+        assert_eq!(silence.lasts_now(2, Duration::from_secs(3600)), 2 * TICK, "this process was stopped");
         let most = LOST_AFTER + 2 * TICK;
         assert!(most < Duration::from_secs(10) && ALIVE_EVERY * 3 < LOST_AFTER, "a late word is no loss");
     }

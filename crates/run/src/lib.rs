@@ -30,6 +30,7 @@ pub mod node;
 mod one_machine;
 mod persistent_stacks;
 pub mod protocol;
+mod pulse;
 mod requests;
 mod rounds;
 mod schedule;

@@ -1,13 +1,14 @@
 //! The controller's end of a connection to a node: a child process and its pipes.
 
-use crate::protocol::{ALIVE_EVERY, Reply, Request};
+use crate::heard;
+use crate::protocol::{ALIVE_EVERY, Reply, Request, SILENT_AFTER};
 use record::printable::{Printable, printable};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,8 +20,13 @@ const LINE_BYTES: u64 = 4096;
 const MOST_LINES: usize = 1000;
 /// The number of last lines that the error quotes when a node is lost.
 const LAST_LINES: usize = 5;
+/// How often a link that ends looks for the end of its node.
+const LOOK: Duration = Duration::from_millis(20);
 /// The wait for these last lines.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// What is to be done about a node that hangs.
+const AFTER_HANG: &str = "when that machine answers again (it may need a restart), `diskproof undo` puts back what is left there";
 
 /// Why the connection to a node broke.
 #[derive(Debug, Error)]
@@ -41,6 +47,18 @@ pub enum LinkError {
         /// The last lines on standard error, from the node or ssh.
         said: Vec<String>,
     },
+    /// The node says nothing.
+    #[error("the agent process has said nothing for {silent_seconds} s: its machine hangs, or it was stopped; {AFTER_HANG}")]
+    Silent {
+        /// The least number of seconds.
+        silent_seconds: u64,
+    },
+    /// The node's work hangs in the kernel.
+    #[error("{what}; {AFTER_HANG}")]
+    Hung {
+        /// What hangs, and what it waits for.
+        what: String,
+    },
     /// The node sent a line that is no valid reply.
     #[error("the agent process sent a line that is not a reply: {line}")]
     Garbled {
@@ -58,6 +76,10 @@ pub(crate) struct Link {
     /// Ends the thread that says regularly that the controller is there.
     beats: Option<Sender<()>>,
     replies: Receiver<Result<Reply, LinkError>>,
+    /// Whether the node is there, as far as its words tell.
+    heard: Arc<heard::Heard>,
+    /// The longest silence of a node that speaks regularly.
+    patience: Duration,
     said: Receiver<String>,
     /// The last lines of standard error that were passed on.
     passed: VecDeque<String>,
@@ -76,6 +98,11 @@ pub(crate) enum Heard {
 impl Link {
     /// Starts the node in its own process group, so that the terminal's Ctrl-C reaches only the controller.
     pub(crate) fn start(argv: &[OsString]) -> Result<Self, LinkError> {
+        Self::start_with(argv, SILENT_AFTER)
+    }
+
+    /// The same, with the longest silence of a node that speaks regularly.
+    fn start_with(argv: &[OsString], patience: Duration) -> Result<Self, LinkError> {
         let shown = || argv.iter().map(|a| a.to_string_lossy()).collect::<Vec<_>>().join(" ");
         let Some((program, args)) = argv.split_first() else {
             return Err(LinkError::Spawn { argv: shown(), source: std::io::ErrorKind::InvalidInput.into() });
@@ -94,21 +121,35 @@ impl Link {
         if let Some(errors) = child.stderr.take() {
             std::thread::spawn(move || relay(errors, &speaker));
         }
+        let heard = heard::Heard::begin(patience, || ());
+        let hearing = Arc::clone(&heard);
         if let Some(output) = child.stdout.take() {
             std::thread::spawn(move || {
+                let output = Hearing { output, heard: Arc::clone(&hearing) };
                 for line in BufReader::new(output).lines() {
                     let Ok(line) = line else { break };
                     let reply = serde_json::from_str(&line).map(Reply::shown).map_err(|source| {
                         let cut: String = line.chars().take(200).collect();
                         LinkError::Garbled { line: printable(&cut).into_owned(), source }
                     });
+                    let (reply, hangs) = match reply {
+                        Ok(Reply::Alive) => {
+                            hearing.word(true);
+                            continue;
+                        }
+                        Ok(Reply::Hung { what }) => (Err(LinkError::Hung { what }), true),
+                        reply => (reply, false),
+                    };
                     if sender.send(reply).is_err() {
                         break;
+                    }
+                    if hangs {
+                        hearing.lose();
                     }
                 }
             });
         }
-        Ok(Self { child, input, beats: None, replies, said, passed: VecDeque::new() })
+        Ok(Self { child, input, beats: None, replies, heard, patience, said, passed: VecDeque::new() })
     }
 
     /// Has a thread say regularly that the controller is there, from now on.
@@ -154,18 +195,30 @@ impl Link {
         }
         match self.replies.recv_timeout(patience) {
             Ok(reply) => reply.map(Heard::Reply),
-            Err(RecvTimeoutError::Timeout) => Ok(Heard::Silence),
+            Err(RecvTimeoutError::Timeout) if !self.heard.is_lost() => Ok(Heard::Silence),
+            // The reply that says why came before.
+            Err(RecvTimeoutError::Timeout) => match self.replies.try_recv() {
+                Ok(reply) => reply.map(Heard::Reply),
+                Err(TryRecvError::Disconnected) => Err(self.gone()),
+                Err(TryRecvError::Empty) => Err(self.silent()),
+            },
             Err(RecvTimeoutError::Disconnected) => Err(self.gone()),
         }
     }
 
-    /// Why the connection is broken; `None` while the node runs and is silent.
+    /// Why the connection is broken; `None` while the node runs and has nothing to say.
     pub(crate) fn broken(&mut self) -> Option<LinkError> {
+        let is_lost = self.heard.is_lost();
         match self.replies.try_recv() {
             Ok(Err(error)) => Some(error),
-            Ok(Ok(_)) | Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => Some(self.gone()),
+            Err(TryRecvError::Empty) if is_lost => Some(self.silent()),
+            Ok(Ok(_)) | Err(TryRecvError::Empty) => None,
         }
+    }
+
+    fn silent(&self) -> LinkError {
+        LinkError::Silent { silent_seconds: self.patience.as_secs() }
     }
 
     fn gone(&mut self) -> LinkError {
@@ -184,6 +237,20 @@ impl Link {
         }
         said.drain(..said.len().saturating_sub(LAST_LINES));
         LinkError::Gone { status, said }
+    }
+}
+
+/// A node's output. A long line that arrives slowly is no silence.
+struct Hearing {
+    output: ChildStdout,
+    heard: Arc<heard::Heard>,
+}
+
+impl Read for Hearing {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.output.read(buffer)?;
+        self.heard.word(false);
+        Ok(read)
     }
 }
 
@@ -225,11 +292,100 @@ fn last(said: &[String]) -> String {
 }
 
 impl Drop for Link {
-    /// Closes the node's input, so that it undoes and exits, and waits for that: an undo must not be cut short.
+    /// Closes the node's input, so that it undoes and exits, and waits for that: an undo must not be cut short. Nobody waits for a node
+    /// that hangs; it undoes once it can.
     fn drop(&mut self) {
-        drop(self.beats.take());
+        let is_remote = self.beats.take().is_some();
         drop(self.input.lock().unwrap_or_else(PoisonError::into_inner).take());
-        while let Ok(Some(_)) = self.replies.recv().map(Result::ok) {}
-        let _ = self.child.wait();
+        loop {
+            match self.replies.recv_timeout(LOOK) {
+                Err(RecvTimeoutError::Timeout) if !self.heard.is_lost() => {}
+                Ok(Ok(_)) => {}
+                _ => break,
+            }
+        }
+        while !self.heard.is_lost() {
+            match self.child.try_wait() {
+                Ok(None) => std::thread::sleep(LOOK),
+                _ => return,
+            }
+        }
+        if is_remote {
+            // The way there, not the node.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Heard, Link, LinkError};
+    use record::printable::chain;
+    use std::time::{Duration, Instant};
+
+    const ALIVE: &str = r#"echo '{"reply":"alive"}'"#;
+
+    fn link(script: &str, patience: Duration) -> Link {
+        Link::start_with(&["sh", "-c", script].map(Into::into), patience).unwrap()
+    }
+
+    fn until_heard(link: &mut Link) -> Result<Heard, LinkError> {
+        loop {
+            match link.wait(Duration::from_millis(10)) {
+                Ok(Heard::Silence) => {}
+                other => return other,
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_that_falls_silent_is_lost_and_nobody_waits_for_it() {
+        let begun = Instant::now();
+        let mut silent = link(&format!("{ALIVE}; exec sleep 3600"), Duration::from_secs(1));
+        let Err(error) = until_heard(&mut silent) else { panic!("it said something") };
+        let said = chain(&error);
+        assert!(said.starts_with("the agent process has said nothing for 1 s: its machine hangs"), "{said}");
+        assert!(silent.broken().is_some());
+        let child = rustix::process::Pid::from_child(&silent.child);
+        drop(silent);
+        assert!(begun.elapsed() < Duration::from_secs(1800));
+        // It is left to itself: it may be undoing.
+        rustix::process::kill_process(child, rustix::process::Signal::KILL).unwrap();
+    }
+
+    #[test]
+    fn the_way_to_a_node_that_fell_silent_is_ended() {
+        let mut silent = link(&format!("{ALIVE}; exec sleep 3600"), Duration::from_secs(1));
+        silent.keep_alive().unwrap();
+        assert!(until_heard(&mut silent).is_err());
+        let child = silent.child.id();
+        drop(silent);
+        assert!(!std::path::Path::new(&format!("/proc/{child}")).exists());
+    }
+
+    #[test]
+    fn a_node_that_never_said_that_it_speaks_regularly_may_be_silent() {
+        let script = r#"sleep 3; echo '{"reply":"closed"}'"#;
+        let mut quiet = link(script, Duration::from_millis(500));
+        assert!(matches!(until_heard(&mut quiet), Ok(Heard::Reply(crate::protocol::Reply::Closed))));
+    }
+
+    #[test]
+    fn a_long_reply_that_arrives_slowly_is_no_silence() {
+        let pieces = "for piece in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; printf ' '; done";
+        let script = format!(r#"{ALIVE}; printf '{{"reply":'; {pieces}; echo '"closed"}}'"#);
+        let mut slow = link(&script, Duration::from_secs(3));
+        assert!(matches!(until_heard(&mut slow), Ok(Heard::Reply(crate::protocol::Reply::Closed))));
+    }
+
+    #[test]
+    fn a_node_that_hangs_says_why_and_nobody_waits_for_it() {
+        let hung = r#"echo '{"reply":"hung","what":"disk vdb"}'"#;
+        let beats = format!("while sleep 0.1; do {ALIVE} || exit; done");
+        let mut hangs = link(&format!("{ALIVE}; {hung}; {beats}"), Duration::from_secs(3600));
+        let Err(error) = until_heard(&mut hangs) else { panic!("it said something") };
+        assert!(chain(&error).starts_with("disk vdb; when that machine answers again"), "{}", chain(&error));
+        drop(hangs);
     }
 }

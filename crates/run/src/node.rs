@@ -9,7 +9,8 @@ use crate::heard::Heard;
 use crate::meeting::{self, Meeting};
 use crate::one_machine::is_name_of;
 use crate::persistent_stacks::PersistentStacks;
-use crate::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
+use crate::protocol::{LOST_AFTER, PROTOCOL, Reply, Request, TrialRequest, Turn};
+use crate::pulse::Pulse;
 use crate::requests::Requests;
 use crate::serving::Serving;
 use crate::verify::LimitsError;
@@ -21,6 +22,7 @@ use record::event::Event;
 use record::id::RunId;
 use record::printable::chain;
 use record::provision::ProvisionStep;
+use record::version::FormatVersion;
 use record::volume::{Volume, VolumeFacts, VolumeKind};
 use stack::{Journal, Machine, NfsClient, NoHooks, Provisioning, RESERVE_BYTES, Shared, Volumes};
 use std::collections::BTreeMap;
@@ -47,20 +49,23 @@ pub enum NodeError {
 /// When signal handlers can't be set. A controller that goes away is not an error.
 pub fn serve(
     input: impl BufRead + Send + 'static,
-    output: impl AsFd,
+    output: impl AsFd + Send + Sync + 'static,
     state_dir: &Path,
 ) -> Result<(), NodeError> {
     let halt = Arc::new(Halt::default());
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP, signal_hook::consts::SIGINT] {
         halt.on(signal).map_err(NodeError::Signals)?;
     }
-    let heard = Heard::begin(&halt);
+    let ends = Arc::clone(&halt);
+    let heard = Heard::begin(LOST_AFTER, move || ends.for_good());
     let (requests, unheard) = listen(input, Arc::clone(&halt), Arc::clone(&heard));
     let (runner, roots) = (LocalRunner, Roots::default());
     let machine = Machine::local(&runner, &roots, state_dir, &NoHooks);
     let requests = Requests::new(requests, Arc::clone(&heard));
-    let out = Emitter::to(output, heard);
-    let mut node = Node { machine, out, requests, cancel: halt.flag(), halt: &halt, open: None };
+    let out = Arc::new(Emitter::to(output, heard));
+    let loading = Arc::default();
+    let mut node =
+        Node { machine, out, requests, cancel: halt.flag(), halt: &halt, open: None, loading, pulse: None };
     while let Some(request) = node.requests.next() {
         let reply = node.answer(request);
         node.out.send(&reply);
@@ -140,17 +145,20 @@ struct Open {
 
 struct Node<'a, W: AsFd> {
     machine: Machine<'a>,
-    out: Emitter<W>,
+    out: Arc<Emitter<W>>,
     requests: Requests,
     cancel: &'a AtomicBool,
     halt: &'a Halt,
     open: Option<Open>,
+    /// Set while an engine lays out data or loads.
+    loading: Arc<AtomicBool>,
+    pulse: Option<Pulse>,
 }
 
-impl<W: AsFd> Node<'_, W> {
+impl<W: AsFd + Send + Sync + 'static> Node<'_, W> {
     fn answer(&mut self, request: Request) -> Reply {
         let answered = match request {
-            Request::Hello { .. } => Ok(self.hello()),
+            Request::Hello { protocol } => Ok(self.hello(protocol)),
             Request::Provision { steps, anew } => Ok(self.provision(&steps, anew)),
             Request::Open { run, volumes, space_bytes, needs_tools, ends_in_seconds, shared } => {
                 let ends = ends_in_seconds.and_then(unix_seconds_in);
@@ -182,7 +190,12 @@ impl<W: AsFd> Node<'_, W> {
         answered.unwrap_or_else(|failure| failed(&failure))
     }
 
-    fn hello(&self) -> Reply {
+    fn hello(&mut self, theirs: FormatVersion) -> Reply {
+        // A controller of another version wouldn't understand it.
+        if theirs == PROTOCOL {
+            let begin = || Pulse::begin(Arc::clone(&self.out), Arc::clone(&self.loading));
+            self.pulse.get_or_insert_with(begin);
+        }
         let nfs_name = nfs_name(&self.machine.roots.proc, &self.machine.roots.sys);
         Reply::Hello { protocol: PROTOCOL, environment: Box::new(self.environment()), nfs_name }
     }
@@ -259,6 +272,7 @@ impl<W: AsFd> Node<'_, W> {
         Bench {
             scratch: scratch(&self.machine, run),
             cancel: self.cancel,
+            loading: &self.loading,
             step: Box::new(|cell, step, done| {
                 self.out.event(Event::Step { cell: cell.cloned(), step: step.to_owned(), done });
             }),

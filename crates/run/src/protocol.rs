@@ -37,12 +37,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The version of this protocol. Both ends are the same binary; any other version is refused.
-pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 8 };
+pub const PROTOCOL: FormatVersion = FormatVersion { major: 1, minor: 9 };
 
-/// How often the controller says that it is there.
+/// How often each end says that it is there.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_secs(2);
 /// After this long without a word, a node takes its controller for lost. With the time to notice it, that is below 10 s.
 pub(crate) const LOST_AFTER: Duration = Duration::from_secs(8);
+/// After this long without a word, the controller takes a node for lost. A node on a machine without free processors or memory is slow
+/// to speak, and it may be at work.
+pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(60);
+/// After this long without progress, a node takes its own work for hung: as long as the kernel waits before it reports a hung task.
+pub(crate) const HUNG_AFTER: Duration = Duration::from_secs(120);
 
 /// A request of the controller.
 #[derive(Debug, Serialize, Deserialize)]
@@ -250,6 +255,14 @@ pub enum Reply {
         /// The files and counters.
         snapshot: Box<HostSnapshot>,
     },
+    /// The node is there. It comes every few seconds, and may come between any other replies; a controller that hears nothing for
+    /// [`SILENT_AFTER`] takes the node for lost.
+    Alive,
+    /// The node's work hangs in the kernel, so the final reply may never come: the node is lost. It comes as [`Reply::Alive`] does.
+    Hung {
+        /// What hangs, and what it waits for.
+        what: String,
+    },
     /// Everything is prepared for the load; the node waits for [`Request::Start`].
     Ready,
     /// The load has ended; the node waits for [`Request::Finish`].
@@ -301,6 +314,7 @@ impl Reply {
                 Self::Undone { lines, clean, going_on }
             }
             Self::Failed { blame, error } => Self::Failed { blame, error: indented(&error).into_owned() },
+            Self::Hung { what } => Self::Hung { what: indented(&what).into_owned() },
             other => other,
         }
     }

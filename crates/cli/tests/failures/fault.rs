@@ -1,6 +1,6 @@
 //! The failures that are injected, and the moments at which they are.
 
-use super::site::Site;
+use super::site::{Site, wait_for};
 use std::process::Command;
 use std::time::Duration;
 
@@ -16,11 +16,13 @@ pub(crate) enum Kind {
     LoadKilled,
     Rebooted,
     DiskFull,
+    DiskHung,
+    AgentStopped,
     ControllerKilled,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::LinkCut,
         Self::AgentKilled,
         Self::LoadKilled,
@@ -31,6 +33,8 @@ impl Kind {
         Self::LinkLossy,
         Self::ControllerKilled,
         Self::LinkSilent,
+        Self::DiskHung,
+        Self::AgentStopped,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -44,6 +48,8 @@ impl Kind {
             Self::LoadKilled => "load program killed (-9)",
             Self::Rebooted => "machine rebooted",
             Self::DiskFull => "machine's disk full",
+            Self::DiskHung => "machine's disk hung (answers no write)",
+            Self::AgentStopped => "agent process stopped (as if the machine hung)",
             Self::ControllerKilled => "controller killed (-9)",
         }
     }
@@ -52,7 +58,13 @@ impl Kind {
     pub(crate) fn loses_machine(self) -> bool {
         matches!(
             self,
-            Self::LinkCut | Self::LinkSilent | Self::AgentKilled | Self::SshKilled | Self::Rebooted
+            Self::LinkCut
+                | Self::LinkSilent
+                | Self::AgentKilled
+                | Self::SshKilled
+                | Self::Rebooted
+                | Self::DiskHung
+                | Self::AgentStopped
         )
     }
 
@@ -68,20 +80,26 @@ impl Kind {
             Self::LinkSilent => site.relays[machine].silence(),
             Self::LinkSlow => site.relays[machine].delay(Duration::from_millis(200)),
             Self::LinkLossy => site.lose_packets(machine),
-            Self::AgentKilled => kill(&site.agents(machine)),
-            Self::SshKilled => kill(&site.ssh_of(controller, machine)),
-            Self::LoadKilled => kill(&site.loads(machine)),
+            Self::AgentKilled => kill("-9", &site.agents(machine)),
+            Self::AgentStopped => kill("-STOP", &site.agents(machine)),
+            Self::SshKilled => kill("-9", &site.ssh_of(controller, machine)),
+            Self::LoadKilled => kill("-9", &site.loads(machine)),
             Self::Rebooted => site.machines[machine].reboot(),
             Self::DiskFull => site.fill_up(machine),
-            Self::ControllerKilled => kill(&[controller.to_string()]),
+            Self::DiskHung => {
+                // Before its load, nothing may wait for the disk.
+                wait_for("a load", || !site.loads(machine).is_empty());
+                site.freeze(machine);
+            }
+            Self::ControllerKilled => kill("-9", &[controller.to_string()]),
         }
     }
 }
 
-fn kill(pids: &[String]) {
+pub(crate) fn kill(signal: &str, pids: &[String]) {
     for pid in pids {
         // It may have ended meanwhile.
-        let _ = Command::new("kill").args(["-9", pid]).stderr(std::process::Stdio::null()).status();
+        let _ = Command::new("kill").args([signal, pid]).stderr(std::process::Stdio::null()).status();
     }
 }
 

@@ -1,5 +1,6 @@
 //! Three machines that share this one's kernel, behind relays, in a network namespace of their own.
 
+use super::fault::kill;
 use super::relay::Relay;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use testkit::{KernelMate, LoopDevice, MachineState, Watch};
 
 /// The names that machines may have.
-pub(crate) const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+pub(crate) const NAMES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
 
 const EXPERIMENT: &str = "
 experiment: failures
@@ -172,8 +173,22 @@ impl Site {
         }
     }
 
+    fn state(&self, machine: usize) -> PathBuf {
+        self.dir.join(NAMES[machine]).join("state")
+    }
+
+    /// Has the disk of a machine answer no write.
+    pub(crate) fn freeze(&self, machine: usize) {
+        tool("fsfreeze", &["--freeze", &self.state(machine).to_string_lossy()]);
+    }
+
     /// Takes the causes of failures away.
     pub(crate) fn mend(&self) {
+        for machine in self.all() {
+            // It fails for a disk that isn't hung.
+            let _ = Command::new("fsfreeze").arg("--unfreeze").arg(self.state(machine)).output();
+            kill("-CONT", &self.agents(machine));
+        }
         self.relays.iter().for_each(Relay::mend);
         let _ = Command::new("iptables").args(["-F", "INPUT"]).status();
         for machine in self.all() {
@@ -208,6 +223,7 @@ impl Drop for Site {
     fn drop(&mut self) {
         let names: Vec<String> = self.machines.iter().map(|machine| machine.name().to_owned()).collect();
         if std::thread::panicking() {
+            self.mend();
             // Nobody undoes what agent processes have left.
             self.machines.iter_mut().for_each(KernelMate::reboot);
         }

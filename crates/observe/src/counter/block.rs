@@ -32,7 +32,8 @@ impl BlockReader {
     }
 }
 
-fn parse(path: &Path, text: &[u8]) -> Result<BlockCounters, ReadError> {
+/// Parses the counters of one device.
+pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<BlockCounters, ReadError> {
     let error = || ReadError::parse(path, 1, text.trim_ascii_end(), EXPECTED);
     let mut values = [0_u64; 17];
     let mut count = 0;
