@@ -26,7 +26,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// What is to be done about a node that hangs.
-const AFTER_HANG: &str = "when that machine answers again (it may need a restart), `diskproof undo` puts back what is left there";
+const AFTER_HANG: &str =
+    "when that machine answers again (it may need a restart), `diskproof undo` puts back what is left there";
 
 /// Why the connection to a node broke.
 #[derive(Debug, Error)]
@@ -48,7 +49,9 @@ pub enum LinkError {
         said: Vec<String>,
     },
     /// The node says nothing.
-    #[error("the agent process has said nothing for {silent_seconds} s: its machine hangs, or it was stopped; {AFTER_HANG}")]
+    #[error(
+        "the agent process has said nothing for {silent_seconds} s: its machine hangs, or it was stopped; {AFTER_HANG}"
+    )]
     Silent {
         /// The least number of seconds.
         silent_seconds: u64,

@@ -186,11 +186,30 @@ fn detach(below: &Path) {
             if !removed.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::ResourceBusy) {
                 break;
             }
-            assert!(Instant::now() < until, "{device} stays in use: {detached:?}, {removed:?}");
+            assert!(
+                Instant::now() < until,
+                "{device} stays in use: {detached:?}, {removed:?}; {}",
+                users(device)
+            );
             std::thread::sleep(Duration::from_millis(20));
             detached = tool::run("losetup", &["-d", device]).map(drop);
         }
     }
+}
+
+/// The processes that have a device open, or see a mount of it, with their names and states.
+fn users(device: &str) -> String {
+    let mut text = String::new();
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let mut files = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        let is_it = |file: fs::DirEntry| fs::read_link(file.path()).is_ok_and(|to| to == Path::new(device));
+        let mounts = fs::read_to_string(process.join("mounts")).unwrap_or_default();
+        if files.any(is_it) || mounts.contains(&format!("{device} ")) {
+            let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+            text += &status.lines().take(6).collect::<Vec<_>>().join(" ");
+        }
+    }
+    text
 }
 
 /// Starts the process that holds a new mount namespace.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use testkit::{KernelMate, LoopDevice, MachineState, Watch};
 
 /// The names that machines may have.
-pub(crate) const NAMES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+pub(crate) const NAMES: [&str; 11] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
 
 const EXPERIMENT: &str = "
 experiment: failures
@@ -173,20 +173,9 @@ impl Site {
         }
     }
 
-    fn state(&self, machine: usize) -> PathBuf {
-        self.dir.join(NAMES[machine]).join("state")
-    }
-
-    /// Has the disk of a machine answer no write.
-    pub(crate) fn freeze(&self, machine: usize) {
-        tool("fsfreeze", &["--freeze", &self.state(machine).to_string_lossy()]);
-    }
-
     /// Takes the causes of failures away.
     pub(crate) fn mend(&self) {
         for machine in self.all() {
-            // It fails for a disk that isn't hung.
-            let _ = Command::new("fsfreeze").arg("--unfreeze").arg(self.state(machine)).output();
             kill("-CONT", &self.agents(machine));
         }
         self.relays.iter().for_each(Relay::mend);

@@ -76,7 +76,10 @@ fn a_disk_that_answers_nothing_is_named_even_beside_one_at_work() {
     let (look, hang) =
         Machine::new().hangs(|machine, look| machine.disks((100 + look, 3), (50, 40))).unwrap();
     assert_eq!((look, hang.disk.clone()), (60, Some(("vdb".to_owned(), 40))));
-    assert!(hang.to_string().ends_with(": disk vdb has answered none of its 40 requests for 120 s"), "{hang}");
+    assert!(
+        hang.to_string().ends_with(": disk vdb has answered none of its 40 requests for 120 s"),
+        "{hang}"
+    );
 }
 
 #[test]
