@@ -472,16 +472,11 @@ pub fn common(machines: &[MachineRequest]) -> Settings {
 
 /// Removes the files of a claim. The entry goes first: without it, the others mean nothing. The lock goes last.
 fn remove_files(folder: &Path, id: &str) -> Result<(), JournalError> {
-    for name in [
-        file_name(id),
-        format!("{id}.json.new"),
-        format!("{id}.key"),
-        format!("{id}.key.pub"),
-        format!("{id}.ssh"),
-        format!("{id}.hosts"),
-        format!("{id}.run"),
-        lock_name(id),
-    ] {
+    let replaced = ["json", "ssh", "hosts", "run"].map(|kind| format!("{id}.{kind}"));
+    // Whoever was killed while it replaced a file left the new one beside it.
+    let new = replaced.clone().map(|name| format!("{name}.new"));
+    let keys = [format!("{id}.key"), format!("{id}.key.pub")];
+    for name in replaced.into_iter().chain(new).chain(keys).chain([lock_name(id)]) {
         let path = folder.join(name);
         match std::fs::remove_file(&path) {
             Ok(()) => {}
@@ -567,7 +562,17 @@ mod tests {
         journal.tidy().unwrap();
         drop(journal.begin(entry("aa")).unwrap());
         let at = |name: &str| dir.path().join("created").join(name);
-        for name in ["bb.lock", "cc.key", "cc.key.pub", "cc.ssh", "dd.lock", "dd.json.new"] {
+        for name in [
+            "bb.lock",
+            "cc.key",
+            "cc.key.pub",
+            "cc.ssh",
+            "cc.ssh.new",
+            "cc.hosts.new",
+            "cc.run.new",
+            "dd.lock",
+            "dd.json.new",
+        ] {
             std::fs::write(at(name), "").unwrap();
         }
         // Another process begins this one.
