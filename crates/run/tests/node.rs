@@ -32,17 +32,19 @@ fn said_between(state: &Path, lines: &[String], between: impl Fn(&[Reply])) -> V
     let (hear, output) = std::io::pipe().unwrap();
     let state = state.to_path_buf();
     let node = std::thread::spawn(move || serve(BufReader::new(input), output, &state));
-    let mut heard = BufReader::new(hear).lines();
+    let said = BufReader::new(hear).lines();
+    let mut heard = said.map(|reply| serde_json::from_str::<Reply>(&reply.unwrap()).unwrap());
     let mut answers = Vec::new();
     for line in lines {
         between(&answers);
         writeln!(ask, "{line}").unwrap();
-        let replies = heard.by_ref().map(|reply| serde_json::from_str(&reply.unwrap()).unwrap());
-        answers.extend(replies.filter(|reply| !matches!(reply, Reply::Event { .. })).take(1));
+        let answer = |reply: &Reply| !matches!(reply, Reply::Event { .. } | Reply::Alive);
+        answers.extend(heard.by_ref().filter(answer).take(1));
     }
     drop(ask);
     node.join().unwrap().unwrap();
-    assert_eq!(heard.count(), 0, "nothing is said unasked");
+    let unasked = heard.filter(|reply| !matches!(reply, Reply::Alive)).count();
+    assert_eq!(unasked, 0, "nothing is said unasked");
     answers
 }
 
