@@ -566,7 +566,6 @@ mod tests {
             "bb.lock",
             "cc.key",
             "cc.key.pub",
-            "cc.ssh",
             "cc.ssh.new",
             "cc.hosts.new",
             "cc.run.new",
