@@ -44,9 +44,9 @@ diskproof() { $as_root "$root_dir/target/$target/debug/diskproof" "$@"; }
 # One at a time: they share the machine's devices, and some measure.
 loop_tests() { RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fast "$@" -- loop_ --skip lab_ --skip boots_ --skip real_; }
 
-# Test programs whose loop_ tests measure: nothing else may compute, read or write meanwhile. Of the others, some run beside the tests
-# without root and the image's build, and the rest beside the guests.
-measuring='loop_(bonnie|calibrate|counters|durable|find|fio|limits|native|run|side_by_side|stacked|targets|together|truth)'
+# Test programs whose loop_ tests measure or look at the page cache: nothing else may compute, read or write meanwhile, or drop caches. Of
+# the others, some run beside the tests without root and the image's build, and the rest beside the guests.
+measuring='loop_(bonnie|calibrate|counters|durable|find|fio|limits|native|run|side_by_side|stacked|targets|together|truth)|node'
 beside_units='loop_(claim|dist|faults|journal|layers|volumes|zfs)'
 all_targets() { basename -as .rs crates/*/tests/*.rs | sort -u; }
 targets() { all_targets | grep -xE "$1" | sed 's/^/--test=/'; }

@@ -8,7 +8,7 @@ use diskproof_run::protocol::{PROTOCOL, Reply, Request, TrialRequest, Turn};
 use record::id::{CellId, RunId, TrialId};
 use record::plan::{Cell, Measure};
 use record::stack::{Rebuild, Stack};
-use record::trial::Outcome;
+use record::trial::{Outcome, TrialRecord};
 use record::volume::{Volume, VolumeKind};
 use record::workload::{Ask, CacheStart, EngineKind, Layout, Options, Rw, Workload};
 use stack::{NfsClient, Shared};
@@ -210,11 +210,6 @@ fn fio_trial_in_a_lent_directory_is_recorded_and_undone() {
     let read = record.engine.as_ref().and_then(|e| e.read.as_ref()).unwrap();
     assert!((80.0..=120.0).contains(&read.iops), "asked for 100 per second, got {}", read.iops);
     assert!(record.evidence.samples.len() >= 10, "{} samples", record.evidence.samples.len());
-    let cached: u64 = record.cache_before.iter().map(|r| r.cached_bytes).sum();
-    // A kernel that reclaims cold pages (DAMON) may have done so before the sample.
-    let trimmed = record.evidence.samples.iter().any(|s| s.vm.is_some_and(|vm| vm.takes_cold_pages));
-    let least = if trimmed { 7 << 20 } else { 8 << 20 };
-    assert!((least..=8 << 20).contains(&cached), "warm means all of it, not {cached} bytes");
     let steps: Vec<&str> = record.steps.iter().map(|s| s.step.name()).collect();
     assert_eq!(steps, ["build", "prepare", "settle", "measure", "undo"]);
     assert_eq!(files_below(lent.path()), ["mine.txt"]);
@@ -253,9 +248,6 @@ fn a_stack_that_stays_up_keeps_its_data_until_a_trial_fails_and_is_undone_with_t
     assert!(matches!(replies.last(), Some(Reply::Closed)), "{replies:?}");
     let before: Vec<Option<u32>> = records.iter().map(|record| record.trials_before).collect();
     assert_eq!(before, [Some(0), Some(1), Some(2), Some(0)]);
-    let cached = |i: usize| records[i].cache_before.iter().map(|file| file.cached_bytes).sum::<u64>();
-    assert_eq!(cached(0), 0, "what laying out left is not the trials'");
-    assert!((1..8 << 20).contains(&cached(1)), "what the first trial read is kept: {}", cached(1));
     let steps = |i: usize| records[i].steps.iter().map(|s| s.step.name()).collect::<Vec<_>>().join(" ");
     assert_eq!(steps(0), "build prepare settle measure");
     assert_eq!(steps(1), "settle measure");
@@ -266,6 +258,75 @@ fn a_stack_that_stays_up_keeps_its_data_until_a_trial_fails_and_is_undone_with_t
     );
     assert_eq!(files_below(lent.path()), Vec::<String>::new());
     assert_eq!(files_below(state.path()), Vec::<String>::new());
+}
+
+/// In the loop tier, where nothing runs beside it: each run with cold caches that root begins drops all caches of the machine.
+#[test]
+fn loop_a_warm_cache_holds_all_data() {
+    let said = while_nobody_else_drops_caches(0, || brief(&[trial]));
+    let [record] = said.as_slice() else { panic!("{said:?}") };
+    let cached = cached_before(record);
+    // A kernel that reclaims cold pages (DAMON) may have done so before the sample.
+    let trimmed = record.evidence.samples.iter().any(|s| s.vm.is_some_and(|vm| vm.takes_cold_pages));
+    let least = if trimmed { 7 << 20 } else { 8 << 20 };
+    assert!((least..=8 << 20).contains(&cached), "warm means all of it, not {cached} bytes");
+}
+
+/// In the loop tier, too, for the same reason.
+#[test]
+fn loop_a_cache_that_is_kept_holds_what_the_trial_before_read_and_not_what_laying_out_left() {
+    let round = |round| {
+        move |path: &Path| {
+            let mut request = trial(path);
+            request.id.round = round;
+            request.cell.stack.rebuild = Rebuild::Run;
+            request.cell.workload.cache = CacheStart::Keep;
+            request
+        }
+    };
+    // Root drops all caches after laying out; others drop the data only.
+    let own = u64::from(testkit::is_root());
+    let said = while_nobody_else_drops_caches(own, || brief(&[round(0), round(1)]));
+    let cached: Vec<u64> = said.iter().map(cached_before).collect();
+    let [first, second] = cached.as_slice() else { panic!("{said:?}") };
+    assert_eq!(*first, 0);
+    assert!((1..8 << 20).contains(second), "{second}");
+}
+
+/// Performs the trials in an existing directory, each for 0.3 s.
+fn brief(trials: &[impl Fn(&Path) -> TrialRequest]) -> Vec<TrialRecord> {
+    let (state, lent) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut requests = vec![open(RunId("r6".into()), lent.path(), 8 << 20)];
+    requests.extend(trials.iter().map(|trial| {
+        let mut request = trial(lent.path());
+        request.measure = Measure { sample_hz: 20.0, ..Measure::new(0.3, 0.0, 1) };
+        Request::Trial(Box::new(request))
+    }));
+    requests.push(Request::Close);
+    let replies = talk(state.path(), &requests);
+    let record = |reply| match reply {
+        Reply::Trial { record, .. } => Some(*record),
+        _ => None,
+    };
+    replies.into_iter().filter_map(record).collect()
+}
+
+fn cached_before(record: &TrialRecord) -> u64 {
+    assert_eq!(record.outcome, Outcome::Measured);
+    record.cache_before.iter().map(|file| file.cached_bytes).sum()
+}
+
+/// Checks that all caches of the machine were dropped `own` times while `talk` ran, by the kernel's count.
+fn while_nobody_else_drops_caches<T>(own: u64, talk: impl FnOnce() -> T) -> T {
+    let drops = || {
+        let counters = std::fs::read_to_string("/proc/vmstat").unwrap();
+        let drops = counters.lines().find_map(|line| line.strip_prefix("drop_pagecache ")).unwrap();
+        drops.parse::<u64>().unwrap()
+    };
+    let before = drops();
+    let said = talk();
+    assert_eq!(drops() - before, own, "somebody else dropped all caches meanwhile");
+    said
 }
 
 fn remove_below(dir: &Path) {
