@@ -14,7 +14,7 @@ mod undo;
 pub use enter::{Entered, enter, way};
 pub use error::CreatedError;
 pub use make::{Making, create};
-pub use offer::{Bill, Tariff, bill, put_prices, tariff};
+pub use offer::{Bill, Tariff, bill, put_prices, put_rates, tariff};
 pub use request::{Asked, Files, Group, Needed, Wrong, ask, is_created, needed};
 pub use status::{Leftover, Live, are_there, leftovers, live};
 pub use undo::{Undone, Which, destroy, undo};

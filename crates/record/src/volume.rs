@@ -54,6 +54,9 @@ pub enum VolumeKind {
         /// Size in bytes; `None`: the machine brings it along.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size_bytes: Option<u64>,
+        /// What its provider declares; unlimited before the driver was asked.
+        #[serde(default, skip_serializing_if = "Limits::is_unlimited")]
+        limits: Limits,
     },
     /// An existing directory.
     Directory {

@@ -34,11 +34,10 @@ pub fn execute(
     cancel: &AtomicBool,
     sink: &mut Sink<'_>,
 ) -> Result<Stopped, RunError> {
-    let forecast = spec::forecast(plan);
     sink(Event::RunStarted {
         run: how.run.clone(),
         trials: plan.cells.len() as u64 * u64::from(plan.measure.rounds),
-        forecast_seconds: forecast.seconds,
+        forecast_seconds: how.forecast_seconds,
     })
     .map_err(RunError::Sink)?;
     let begun = Instant::now();

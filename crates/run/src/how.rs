@@ -26,6 +26,9 @@ pub struct How {
     pub provision_anew: bool,
     /// What the user wants otherwise than planned while the run goes on.
     pub wishes: Arc<Wishes>,
+    /// The forecast in seconds, of the plan as it was written: once created machines are entered, a plan doesn't tell any more where they
+    /// are and what their volumes declare. Provisioning doesn't need it.
+    pub forecast_seconds: f64,
     /// Whether [`Event::LoadSampled`] is wanted. It costs the measured machine a little.
     pub live: bool,
 }

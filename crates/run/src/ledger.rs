@@ -57,11 +57,15 @@ impl Earlier {
     /// How long the trials took, in seconds. Those of machines that share nothing ran at the same time.
     #[must_use]
     pub fn seconds(&self, plan: &Plan) -> f64 {
+        self.seconds_in(plan, &spec::lanes(plan, &spec::Kernels::default()))
+    }
+
+    fn seconds_in(&self, plan: &Plan, lanes: &spec::Lanes) -> f64 {
         let targets: BTreeMap<_, &str> =
             plan.cells.iter().map(|cell| (&cell.id, cell.target.as_str())).collect();
         let all = self.trials.iter().chain(self.cut_off.iter().map(|(id, seen)| (id, seen)));
         let work = all.filter_map(|(id, seen)| Some((*targets.get(&id.cell)?, seen.seconds)));
-        spec::lanes(plan, &spec::Kernels::default()).span(work)
+        lanes.span(work)
     }
 
     /// The number of trials, without those that were cut off.
@@ -80,7 +84,7 @@ impl Earlier {
 /// The reason why a resumed run would make no further trial; `None` when it would make one.
 #[must_use]
 pub fn ended(plan: &Plan, earlier: &Earlier) -> Option<Stopped> {
-    let mut ledger = Ledger::new(plan, earlier);
+    let mut ledger = Ledger::new(plan, earlier, None);
     loop {
         match ledger.next(0.0, &|_| true) {
             Next::Tell(_) => {}
@@ -143,7 +147,9 @@ pub(crate) struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    pub(crate) fn new(plan: &'a Plan, earlier: &Earlier) -> Self {
+    /// `lanes`: which machines take turns; `None`: as the plan says.
+    pub(crate) fn new(plan: &'a Plan, earlier: &Earlier, lanes: Option<&spec::Lanes>) -> Self {
+        let lanes = lanes.cloned().unwrap_or_else(|| spec::lanes(plan, &spec::Kernels::default()));
         let mut cells: Vec<History> = plan.cells.iter().map(|_| History::default()).collect();
         for (id, seen) in &earlier.trials {
             if let Some(place) = plan.cells.iter().position(|cell| cell.id == id.cell) {
@@ -158,8 +164,8 @@ impl<'a> Ledger<'a> {
             families: plan.families(),
             cells,
             lengths: Lengths::default(),
-            lanes: spec::lanes(plan, &spec::Kernels::default()),
-            earlier_seconds: earlier.seconds(plan),
+            earlier_seconds: earlier.seconds_in(plan, &lanes),
+            lanes,
             cut_off_bytes: earlier.cut_off.iter().map(|(_, seen)| seen.written_bytes()).sum(),
             begun: begun.map(|id| id.round + 1).max().unwrap_or(0),
             round: earlier.rounds,

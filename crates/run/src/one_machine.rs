@@ -167,6 +167,7 @@ mod tests {
             earlier: Earlier::default(),
             provision_anew: false,
             wishes: Arc::default(),
+            forecast_seconds: 0.0,
             live: false,
         };
         let machine = Environment { boot_id: Some("b".to_owned()), ..Environment::default() };

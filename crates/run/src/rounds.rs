@@ -8,6 +8,7 @@ use record::event::{Event, Stopped};
 use record::id::TrialId;
 use record::plan::{Cell, Measure, Plan};
 use record::trial::TrialRecord;
+use spec::Lanes;
 use std::collections::BTreeMap;
 
 /// Performs trials and receives events.
@@ -24,6 +25,10 @@ pub(crate) trait Hands {
     fn is_cancelled(&self) -> bool;
     /// Seconds since this session began.
     fn seconds(&self) -> f64;
+    /// Which machines take turns, as found out when they were connected; `None`: as the plan says.
+    fn lanes(&self) -> Option<&Lanes> {
+        None
+    }
     /// What the user wants otherwise than planned.
     fn wishes(&self) -> &Wishes;
 }
@@ -56,7 +61,7 @@ pub(crate) struct Conducted {
 /// Makes the remaining rounds of a plan. The trials of one machine come one after another, each after the record of the one before
 /// has been passed on.
 pub(crate) fn conduct(plan: &Plan, earlier: &Earlier, hands: &mut dyn Hands) -> Result<Conducted, RunError> {
-    let mut ledger = Ledger::new(plan, earlier);
+    let mut ledger = Ledger::new(plan, earlier, hands.lanes());
     let (mut is_stopped, mut levels, mut places) = (false, BTreeMap::new(), BTreeMap::new());
     loop {
         ledger.heed(hands.wishes());

@@ -236,6 +236,10 @@ impl<'a, 's, 'k> Session<'a, 's, 'k> {
 }
 
 impl Hands for Session<'_, '_, '_> {
+    fn lanes(&self) -> Option<&Lanes> {
+        Some(self.lanes)
+    }
+
     fn is_free(&self, cell: &Cell) -> bool {
         let lane = self.lanes.of(&cell.target);
         self.has_room() && lane.is_none_or(|lane| !self.workers[lane].is_busy)

@@ -106,6 +106,7 @@ fn events_and_standard_error_of_a_node_are_text() {
         earlier: Earlier::default(),
         provision_anew: false,
         wishes: Arc::default(),
+        forecast_seconds: 0.0,
         live: false,
     };
     let mut heard = Vec::new();

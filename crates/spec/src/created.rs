@@ -12,7 +12,7 @@ use crate::vocabulary::{CREATED, CREATED_VOLUME};
 use crate::volume::Entry;
 use record::quantity::Bytes;
 use record::target::{CreatedVolume, Target, TargetKind};
-use record::volume::{Volume, VolumeKind};
+use record::volume::{Limits, Volume, VolumeKind};
 use serde_json::Map;
 use std::collections::BTreeMap;
 
@@ -164,7 +164,11 @@ pub(crate) fn entries(targets: &[Target], place: Span, problems: &mut Problems<'
         for created in volumes {
             let single = |(name, volume)| Volume {
                 name,
-                kind: VolumeKind::Created { volume, size_bytes: created.size_bytes },
+                kind: VolumeKind::Created {
+                    volume,
+                    size_bytes: created.size_bytes,
+                    limits: Limits::default(),
+                },
             };
             let volumes: Vec<Volume> = created.single().into_iter().map(single).collect();
             let Some(entry) = all.iter_mut().find(|entry| entry.name == created.name) else {
@@ -217,7 +221,7 @@ fn differ(
 mod tests {
     use record::plan::Plan;
     use record::target::TargetKind;
-    use record::volume::VolumeKind;
+    use record::volume::{Limits, VolumeKind};
     use serde_json::json;
     use std::path::Path;
 
@@ -260,7 +264,11 @@ mod tests {
         assert_eq!(names(1), ["gp[0]", "gp[1]", "gp[2]"]);
         assert_eq!(
             plan.cells[1].stack.volumes[2].kind,
-            VolumeKind::Created { volume: "gp-2".to_owned(), size_bytes: Some(1 << 30) }
+            VolumeKind::Created {
+                volume: "gp-2".to_owned(),
+                size_bytes: Some(1 << 30),
+                limits: Limits::default()
+            }
         );
         assert_eq!(names(2), ["eph"]);
     }

@@ -79,15 +79,12 @@ fn size_bytes(volume: &Volume) -> Option<u64> {
 /// Returns the bytes per second that the origin takes in requests of `piece` bytes. The limits of emulated volumes don't apply to a cache's write-back.
 fn rate(cell: &Cell, piece: f64) -> f64 {
     let of = |volume: &Volume| match &volume.kind {
-        VolumeKind::Guest { limits, .. } => {
+        VolumeKind::Guest { limits, .. } | VolumeKind::Created { limits, .. } => {
             let (iops, bps) = write_limits(limits);
             let by_iops = iops.map_or(UNLIMITED_RATE, |iops| float(iops) * piece);
             by_iops.min(bps.map_or(UNLIMITED_RATE, float))
         }
-        VolumeKind::Emulate { .. }
-        | VolumeKind::Disk { .. }
-        | VolumeKind::Created { .. }
-        | VolumeKind::Directory { .. } => UNLIMITED_RATE,
+        VolumeKind::Emulate { .. } | VolumeKind::Disk { .. } | VolumeKind::Directory { .. } => UNLIMITED_RATE,
     };
     cell.stack.volumes.iter().map(of).sum::<f64>().max(1.0)
 }

@@ -220,10 +220,10 @@ impl Course {
     fn of(plan: &Plan, lanes: &Lanes, provided: &Provided, trial_seconds: f64) -> Self {
         let measure = Measure { trial_seconds, ..plan.measure.clone() };
         let seconds_per_trial: Vec<f64> =
-            plan.cells.iter().map(|cell| self::trial_seconds(cell, &measure)).collect();
+            plan.cells.iter().map(|cell| self::trial_seconds(plan, cell, &measure)).collect();
         let standing = plan.cells.iter().filter(|cell| stands(cell));
         let once_seconds =
-            lanes.span(standing.clone().map(|cell| (cell.target.as_str(), build_seconds(cell))));
+            lanes.span(standing.clone().map(|cell| (cell.target.as_str(), build_seconds(plan, cell))));
         let once_bytes: f64 = standing.map(laid_out).sum();
         let targets = plan.cells.iter().map(|cell| cell.target.as_str());
         Self {
@@ -294,19 +294,27 @@ fn in_directory(stack: &Stack) -> bool {
     stack.volumes.iter().any(|volume| matches!(volume.kind, VolumeKind::Directory { .. }))
 }
 
-fn trial_seconds(cell: &Cell, measure: &Measure) -> f64 {
-    let building = if stands(cell) { 0.0 } else { build_seconds(cell) };
-    let slowness = slowness(&cell.stack);
+fn trial_seconds(plan: &Plan, cell: &Cell, measure: &Measure) -> f64 {
+    let building = if stands(cell) { 0.0 } else { build_seconds(plan, cell) };
+    let slowness = slowness(plan, cell);
     TRIAL_SECONDS * slowness + building + pace::seconds(cell, measure) + flush::seconds(cell, slowness)
 }
 
 /// Returns the factor by which the steps of a trial are slower than here.
-fn slowness(stack: &Stack) -> f64 {
-    if in_guest(stack) { GUEST_SLOWNESS } else { 1.0 }
+fn slowness(plan: &Plan, cell: &Cell) -> f64 {
+    let target = plan.targets.iter().find(|target| target.name == cell.target);
+    let is_guest = target.is_some_and(|target| match &target.kind {
+        TargetKind::Guest { .. } => true,
+        TargetKind::Created { driver, .. } => driver == "lab",
+        TargetKind::Local | TargetKind::Ssh { .. } => false,
+    });
+    if is_guest { GUEST_SLOWNESS } else { 1.0 }
 }
 
-fn in_guest(stack: &Stack) -> bool {
-    stack.volumes.iter().any(|volume| matches!(volume.kind, VolumeKind::Guest { .. }))
+/// Whether the volumes keep their limits while data is laid out, too: those that diskproof emulates get theirs for the measured time.
+fn is_always_limited(stack: &Stack) -> bool {
+    let is = |kind: &VolumeKind| matches!(kind, VolumeKind::Guest { .. } | VolumeKind::Created { .. });
+    stack.volumes.iter().any(|volume| is(&volume.kind))
 }
 
 fn stands(cell: &Cell) -> bool {
@@ -314,15 +322,14 @@ fn stands(cell: &Cell) -> bool {
 }
 
 /// Returns the seconds to build the stack, take it down and lay out its data.
-fn build_seconds(cell: &Cell) -> f64 {
+fn build_seconds(plan: &Plan, cell: &Cell) -> f64 {
     let layers: f64 = cell.stack.layers.iter().map(|_| LAYER_SECONDS).sum();
-    // A guest's disks keep their limits while data is laid out, too.
-    let rate = if in_guest(&cell.stack) {
+    let rate = if is_always_limited(&cell.stack) {
         pace::volumes_rate(&cell.stack, pace::write_limits, LAYOUT_BLOCK).min(LAYOUT_RATE)
     } else {
         LAYOUT_RATE
     };
-    layers * slowness(&cell.stack) + laid_out(cell) / rate.max(1.0)
+    layers * slowness(plan, cell) + laid_out(cell) / rate.max(1.0)
 }
 
 /// Returns the bytes that are written before the trial.

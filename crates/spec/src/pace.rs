@@ -142,7 +142,10 @@ pub(crate) fn volumes_rate(stack: &Stack, limits_of: LimitsOf, block: f64) -> f6
 
 /// Returns the bytes per second that a volume's own limits allow, in requests of `block` bytes; `None` without such limits.
 fn limit_of(volume: &Volume, limits_of: LimitsOf, block: f64) -> Option<f64> {
-    let (VolumeKind::Emulate { limits, .. } | VolumeKind::Guest { limits, .. }) = &volume.kind else {
+    let (VolumeKind::Emulate { limits, .. }
+    | VolumeKind::Guest { limits, .. }
+    | VolumeKind::Created { limits, .. }) = &volume.kind
+    else {
         return None;
     };
     let (iops, bps) = limits_of(limits);

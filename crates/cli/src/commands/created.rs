@@ -14,7 +14,7 @@ use driver::journal::{Entry, Held, Journal, JournalError, Stage};
 use driver::protocol::Settings as DriverSettings;
 use fleet::created::{
     Asked, Bill, CreatedError, Entered, Files, Group, Making, Needed, Tariff, are_there, ask, create, enter,
-    is_created, needed, put_prices, tariff,
+    is_created, needed, put_prices, put_rates, tariff,
 };
 use fleet::{Connected, FleetError, Options};
 use record::bill::MachineBill;
@@ -60,6 +60,7 @@ pub(crate) fn prepare(
 ) -> Result<Option<Machines>, Failure> {
     prompt(plan, settings)?;
     let Some(groups) = asked(plan, &file.shown().to_string(), settings)? else { return Ok(None) };
+    put_rates(plan, &groups);
     let bill = budget::cost(plan, &groups);
     budget::within(plan, bill.as_ref())?;
     let tariff = tariff(plan, &groups);

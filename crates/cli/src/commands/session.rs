@@ -199,6 +199,7 @@ pub(crate) fn converge(entered: &Entered, settings: &Settings, wish: &Wish) -> R
         earlier: Earlier::default(),
         provision_anew: false,
         wishes: Arc::new(Wishes::default()),
+        forecast_seconds: 0.0,
         live: false,
     };
     let tells = settings.progress.value != Progress::None;
@@ -231,7 +232,9 @@ fn carry_out(
     let provision_anew = session.provision_anew;
     let (nodes, routes) = (reached.nodes.clone(), reached.routes.clone());
     let run = session.run.clone();
-    let how = How { run, nodes, routes, earlier, provision_anew, wishes, live: teller.shows_load() };
+    let forecast_seconds = spec::forecast(session.plan).seconds;
+    let live = teller.shows_load();
+    let how = How { run, nodes, routes, earlier, provision_anew, wishes, forecast_seconds, live };
     let stopped = execute(plan, &how, &wish.cancel, &mut |event| {
         keeper.keep(&event)?;
         let mut tell =

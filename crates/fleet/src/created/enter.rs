@@ -25,6 +25,9 @@ const WAY_IN: Duration = Duration::from_secs(10 * 60);
 /// How long a machine may take until it shows a volume.
 const APPEARS: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_secs(2);
+/// How many volumes are claimed at the same time, each over a session of its own: a claim reads a sample of the whole volume, at the
+/// volume's rate. OpenSSH's server allows ten sessions of one connection (sshd_config, `MaxSessions`).
+const CLAIMS_AT_ONCE: usize = 8;
 /// How long a machine that lets us in may still boot. Then it counts as up: a unit may never end.
 const BOOTS: Duration = Duration::from_secs(5 * 60);
 /// Prints how far systemd has booted. Until it is done, cloud-init may start sshd anew, and what it does disturbs trials.
@@ -56,7 +59,7 @@ impl Entered {
 }
 
 /// A disk as another diskproof lists it; more is not needed here.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 struct Disk {
     path: String,
     ids: Vec<String>,
@@ -170,22 +173,46 @@ fn one(
         return Ok(BTreeMap::new());
     }
     let own = agent::install(ssh)?;
-    let until = Instant::now() + APPEARS;
-    let mut found = BTreeMap::new();
-    for volume in &made.volumes {
-        let disk = loop {
-            match disk(target, ssh, &own, volume) {
-                Err(CreatedError::NoDisk { .. }) if cancel.load(Ordering::Relaxed) => {
-                    return Err(CreatedError::Cancelled);
-                }
-                Err(CreatedError::NoDisk { .. }) if Instant::now() < until => std::thread::sleep(PAUSE),
-                found => break found?,
-            }
-        };
-        let id = claim(target, ssh, &own, volume, &disk)?;
-        found.insert(volume.name.clone(), id);
+    let disks = appeared(target, ssh, &own, made, cancel)?;
+    let mut ids = BTreeMap::new();
+    for some in disks.chunks(CLAIMS_AT_ONCE) {
+        let claimed: Vec<Result<String, CreatedError>> = std::thread::scope(|scope| {
+            let own = &own;
+            let each: Vec<_> = some
+                .iter()
+                .map(|(volume, disk)| scope.spawn(move || claim(target, ssh, own, volume, disk)))
+                .collect();
+            each.into_iter()
+                .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        for ((volume, _), id) in some.iter().zip(claimed) {
+            ids.insert(volume.name.clone(), id?);
+        }
     }
-    Ok(found)
+    Ok(ids)
+}
+
+/// Waits until a machine has the disks of all its volumes.
+fn appeared<'v>(
+    target: &str,
+    ssh: &Ssh,
+    own: &Installed,
+    made: &'v Created,
+    cancel: &AtomicBool,
+) -> Result<Vec<(&'v CreatedVolume, Disk)>, CreatedError> {
+    let until = Instant::now() + APPEARS;
+    loop {
+        let disks = disks(target, ssh, own)?;
+        let each = made.volumes.iter().map(|volume| Ok((volume, disk(target, ssh, volume, &disks)?)));
+        match each.collect() {
+            Err(CreatedError::NoDisk { .. }) if cancel.load(Ordering::Relaxed) => {
+                return Err(CreatedError::Cancelled);
+            }
+            Err(CreatedError::NoDisk { .. }) if Instant::now() < until => std::thread::sleep(PAUSE),
+            found => return found,
+        }
+    }
 }
 
 fn way_in(target: &str, ssh: &Ssh, made: &Created, cancel: &AtomicBool) -> Result<(), CreatedError> {
@@ -223,13 +250,16 @@ fn as_root<'a>(own: &'a Installed, words: &[&'a str]) -> Vec<&'a str> {
     sudo.iter().copied().chain([own.path.as_str()]).chain(words.iter().copied()).collect()
 }
 
-/// Finds the disk that the driver named.
-fn disk(target: &str, ssh: &Ssh, own: &Installed, volume: &CreatedVolume) -> Result<Disk, CreatedError> {
+fn disks(target: &str, ssh: &Ssh, own: &Installed) -> Result<Vec<Disk>, CreatedError> {
     let said = ssh.run(&LocalRunner, "list its disks", &as_root(own, &["devices", "--json"]), None)?;
-    let disks: Vec<Disk> = serde_json::from_str(&said).map_err(|error| {
+    serde_json::from_str(&said).map_err(|error| {
         let what = format!("its diskproof lists disks in a form that can't be read: {error}");
         CreatedError::Answer { driver: target.to_owned(), what }
-    })?;
+    })
+}
+
+/// Finds the disk that the driver named.
+fn disk(target: &str, ssh: &Ssh, volume: &CreatedVolume, disks: &[Disk]) -> Result<Disk, CreatedError> {
     let (name, link) = match &volume.device {
         DeviceName::Serial(serial) => (serial.clone(), None),
         DeviceName::Link(link) => {
@@ -254,10 +284,10 @@ fn disk(target: &str, ssh: &Ssh, own: &Installed, volume: &CreatedVolume) -> Res
         None => disk.serial.as_deref().is_some_and(|serial| same_serial(serial, &name)),
         Some(path) => disk.path == *path,
     };
-    let mut fitting = disks.into_iter().filter(is);
+    let mut fitting = disks.iter().filter(|disk| is(disk));
     // Two disks of one serial number can't be told apart.
     match (fitting.next(), fitting.next()) {
-        (Some(disk), None) => Ok(disk),
+        (Some(disk), None) => Ok(disk.clone()),
         _ => Err(missing),
     }
 }

@@ -1,5 +1,6 @@
 //! The hosts of created guests: an agent process on each shows what lies below the guests' volumes, and counts there.
 
+use super::offer::limits_of;
 use crate::at::At;
 use crate::guest_hosts::{connected, look};
 use crate::imposed::OfLibvirt;
@@ -66,11 +67,7 @@ impl LimitsOf<'_> {
             let opened = connected(&backing.host, self.options);
             opened.map_err(|error| tell(&chain(&error))).ok().map(Arc::new)
         });
-        let asked = Limits {
-            total_iops: volume.rates.iops,
-            total_bps: volume.rates.bytes_per_second,
-            ..Limits::default()
-        };
+        let asked = limits_of(volume.rates);
         let disk = OfLibvirt { at: Arc::clone(at.as_ref()?), domain, serial, asked };
         let limits = disk.limits().map_err(|why| tell(&why)).ok()?;
         Some((limits, Arc::new(disk)))

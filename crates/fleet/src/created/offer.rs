@@ -1,10 +1,11 @@
 //! What created machines cost and promise.
 
 use super::request::Group;
-use driver::protocol::{Offer, Price};
+use driver::protocol::{Offer, Price, Rates};
 use record::bill::Priced;
 use record::plan::Plan;
 use record::target::{Ceiling, CreatedVolume, TargetKind};
+use record::volume::{Limits, VolumeKind};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +93,31 @@ fn singles<'p>(plan: &'p Plan, target: &'p str) -> impl Iterator<Item = String> 
     volumes.flat_map(CreatedVolume::single).map(|(name, _)| name)
 }
 
-/// Puts the drivers' prices and limits into a plan, where the experiment states none. A volume's price is its own if all targets that have
+/// Puts what the drivers declare of their volumes into a plan, so that its forecast counts with it.
+pub fn put_rates(plan: &mut Plan, groups: &[Group]) {
+    let mut declared: BTreeMap<(String, String), Rates> = BTreeMap::new();
+    for (target, offer) in groups.iter().flat_map(|group| group.targets.iter().zip(&group.offers)) {
+        for (name, volume) in singles(plan, target).zip(&offer.volumes) {
+            declared.insert((target.clone(), name), volume.rates);
+        }
+    }
+    for cell in &mut plan.cells {
+        for volume in cell.stack.volumes.iter_mut().chain(&mut cell.stack.beside) {
+            if let VolumeKind::Created { limits, .. } = &mut volume.kind
+                && let Some(rates) = declared.get(&(cell.target.clone(), volume.name.clone()))
+            {
+                *limits = limits_of(*rates);
+            }
+        }
+    }
+}
+
+/// What a provider declares, as limits of a volume.
+pub(super) fn limits_of(rates: Rates) -> Limits {
+    Limits { total_iops: rates.iops, total_bps: rates.bytes_per_second, ..Limits::default() }
+}
+
+/// Puts the drivers' prices and ceilings into a plan, where the experiment states none. A volume's price is its own if all targets that have
 /// it agree; else it is part of its machine's.
 pub fn put_prices(plan: &mut Plan, groups: &[Group]) {
     let offers: BTreeMap<&str, &Offer> =
@@ -163,11 +188,12 @@ fn put_ceilings(plan: &mut Plan, offers: &BTreeMap<&str, &Offer>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bill, bill, put_prices};
+    use super::{Bill, bill, put_prices, put_rates};
     use crate::created::Group;
     use driver::Program;
-    use driver::protocol::{Capabilities, Offer, Price};
+    use driver::protocol::{Capabilities, Offer, Price, Rates};
     use record::plan::Plan;
+    use record::volume::VolumeKind;
     use serde_json::json;
     use std::collections::BTreeMap;
     use std::path::Path;
@@ -241,6 +267,25 @@ mod tests {
         put_prices(&mut one, &groups([(eur(3.0), eur(1.0)), (eur(3.0), None)]));
         assert!((one.total_price_per_hour() - 7.0).abs() < 1e-9, "{:?}", one.prices);
         assert!(!one.prices.per_hour.contains_key("v"), "{:?}", one.prices);
+    }
+
+    #[test]
+    fn a_volume_is_forecast_with_what_its_machines_driver_declares() {
+        let mut all = groups([(None, None), (None, None)]);
+        all[0].offers[0].volumes[0].rates = Rates { iops: Some(3000), bytes_per_second: Some(125 << 20) };
+        let mut plan = plan("", "");
+        put_rates(&mut plan, &all);
+        let declared: Vec<(&str, Option<u64>, Option<u64>)> = plan
+            .cells
+            .iter()
+            .map(|cell| match &cell.stack.volumes[0].kind {
+                VolumeKind::Created { limits, .. } => {
+                    (cell.target.as_str(), limits.total_iops, limits.total_bps)
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(declared, [("a", Some(3000), Some(125 << 20)), ("b", None, None)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 #![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small scripted numbers")]
 
-use super::{Earlier, ended};
+use super::{Earlier, Ledger, ended};
 use crate::error::RunError;
 use crate::protocol::TrialRequest;
 use crate::rounds::{Ended, Hands, conduct};
@@ -530,4 +530,28 @@ fn what_is_spent_is_told_after_each_trial() {
         spent.iter().all(|(seconds, cost)| cost.is_some_and(|cost| (cost - seconds).abs() < 1e-9)),
         "{spent:?}"
     );
+}
+
+#[test]
+fn machines_that_are_found_to_share_one_take_turns_in_the_budget_of_time() {
+    let mut plan = plan(&["a", "b"], None, 2);
+    let mut earlier = Earlier::default();
+    for (cell, target) in plan.cells.iter_mut().zip(["here", "there"]) {
+        target.clone_into(&mut cell.target);
+    }
+    for cell in &plan.cells {
+        let id = TrialId { cell: cell.id.clone(), round: 0 };
+        let steps = vec![StepTime { step: TrialStep::Measure, seconds: 10.0 }];
+        earlier.add(&plan, &TrialRecord { steps, ..TrialRecord::new(id, 0, 0, Outcome::Measured) });
+    }
+    let seconds = |lanes: &[&[&str]]| {
+        let targets = lanes.iter().map(|lane| lane.iter().map(|&name| name.to_owned()).collect()).collect();
+        let lanes = spec::Lanes { targets, at_once: lanes.len() };
+        match Ledger::new(&plan, &earlier, Some(&lanes)).spent(0.0) {
+            Event::Spent { seconds, .. } => seconds,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!((seconds(&[&["here"], &["there"]]) - 10.0).abs() < 1e-9);
+    assert!((seconds(&[&["here", "there"]]) - 20.0).abs() < 1e-9);
 }

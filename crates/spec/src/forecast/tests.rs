@@ -1,4 +1,5 @@
 use super::{Assumed, Budget, Forecast, forecast};
+use record::volume::VolumeKind;
 
 fn of(rest: &str) -> Forecast {
     let text = format!("experiment: demo\n{rest}");
@@ -126,6 +127,32 @@ fn a_guest_is_slow_and_its_disks_are_limited_all_the_time() {
     assert!((seconds("engine: bonnie, bonnie: { s: 100m }") - bonnie).abs() < 1e-6);
     // 100 MiB in 100 requests, then ten seconds.
     assert!((seconds("rw: randread, size: 100m") - 11.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_created_guest_of_the_lab_is_as_slow_and_declared_limits_count() {
+    let plan = |driver: &str, iops: Option<u64>| {
+        let text = format!(
+            "experiment: demo\ntargets: {{ m: {{ driver: {driver}, volumes: {{ v: {{ size: 200m }} }} }} }}\n\
+             stacks: {{ e: {{ on: v, layers: [ext4] }} }}\nworkloads: {{ w: {{ rw: randwrite, bs: 4k, size: 100m }} }}\n\
+             measure: {{ trial: 9s, ramp: 1s, rounds: 1 }}\n"
+        );
+        let loaded = crate::parse(&text, "demo.yaml", std::path::Path::new("/"), &Default::default());
+        let mut plan = loaded.unwrap_or_else(|error| panic!("{error}")).plan;
+        let VolumeKind::Created { limits, .. } = &mut plan.cells[0].stack.volumes[0].kind else {
+            panic!("{plan:?}")
+        };
+        limits.total_iops = iops;
+        let Forecast { seconds_per_trial, bytes_written, .. } = forecast(&plan);
+        (seconds_per_trial[0], bytes_written)
+    };
+    // 100 MiB in 100 requests a second of 1 MiB, then ten seconds of 100 requests a second of 4 KiB.
+    let (there, written) = plan("cloud", Some(100));
+    assert!((there - (1.0 + 0.8 + 1.0 + 10.0)).abs() < 1e-6, "{there}");
+    assert_eq!(written, (100 << 20) + 100 * 4096 * 10);
+    let (in_the_lab, _) = plan("lab", Some(100));
+    assert!((in_the_lab - (4.0 * (1.0 + 0.8) + 1.0 + 10.0)).abs() < 1e-6, "{in_the_lab}");
+    assert!(plan("cloud", None).1 > 5_000_000_000, "nothing is declared");
 }
 
 #[test]

@@ -418,7 +418,11 @@ fn a_disk_of_a_guest_gives_what_its_host_grants() {
         let (mut volumes, mut found) = (Vec::new(), Vec::new());
         for (at, limits) in all.iter().enumerate() {
             let name = format!("v{at}");
-            let kind = VolumeKind::Created { volume: name.clone(), size_bytes: Some(GIB) };
+            let kind = VolumeKind::Created {
+                volume: name.clone(),
+                size_bytes: Some(GIB),
+                limits: Limits::default(),
+            };
             volumes.push(Volume { name: name.clone(), kind });
             found.push(VolumeFacts {
                 name,

@@ -78,6 +78,7 @@ impl Task<'_> {
             earlier,
             provision_anew: false,
             wishes: Arc::new(Wishes::default()),
+            forecast_seconds: spec::forecast(&part).seconds,
             live: false,
         };
         let mut deliverer = Deliverer { task: self, part: &part, delivery, machine: None, told: 0, trials };

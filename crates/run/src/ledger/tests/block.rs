@@ -9,7 +9,7 @@ use record::trial::{Outcome, TrialRecord};
 
 /// The trials of a run that begins with `first`, and why it ends.
 fn made(plan: &Plan, first: u32) -> (Vec<TrialId>, Stopped) {
-    let mut ledger = Ledger::new(plan, &Earlier::before_round(first));
+    let mut ledger = Ledger::new(plan, &Earlier::before_round(first), None);
     let mut all = Vec::new();
     loop {
         match ledger.next(0.0, &|_| true) {
