@@ -46,7 +46,7 @@ loop_tests() { RUST_TEST_THREADS=1 cargo test --locked --workspace --no-fail-fas
 
 # Test programs whose loop_ tests measure or look at the page cache: nothing else may compute, read or write meanwhile, or drop caches. Of
 # the others, some run beside the tests without root and the image's build, and the rest beside the guests.
-measuring='loop_(bonnie|calibrate|counters|durable|find|fio|limits|native|run|side_by_side|stacked|targets|together|truth)|node'
+measuring='loop_(bonnie|calibrate|counters|durable|extents|find|fio|limits|native|run|side_by_side|stacked|targets|together|truth)|node'
 beside_units='loop_(claim|dist|faults|journal|layers|volumes|zfs)'
 all_targets() { basename -as .rs crates/*/tests/*.rs | sort -u; }
 targets() { all_targets | grep -xE "$1" | sed 's/^/--test=/'; }

@@ -54,7 +54,7 @@ pub enum VolumeKind {
         /// Size in bytes; `None`: the machine brings it along.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size_bytes: Option<u64>,
-        /// What its provider declares; unlimited before the driver was asked.
+        /// The rates that its provider declares; unlimited if it declares none, or if the driver wasn't asked yet.
         #[serde(default, skip_serializing_if = "Limits::is_unlimited")]
         limits: Limits,
     },

@@ -26,8 +26,8 @@ pub struct How {
     pub provision_anew: bool,
     /// What the user wants otherwise than planned while the run goes on.
     pub wishes: Arc<Wishes>,
-    /// The forecast in seconds, of the plan as it was written: once created machines are entered, a plan doesn't tell any more where they
-    /// are and what their volumes declare. Provisioning doesn't need it.
+    /// The forecast in seconds, as [`Event::RunStarted`] tells it. It comes from the plan with the created machines: the plan that is
+    /// carried out has their addresses in their place, and not the rates of their volumes. Provisioning doesn't use it.
     pub forecast_seconds: f64,
     /// Whether [`Event::LoadSampled`] is wanted. It costs the measured machine a little.
     pub live: bool,

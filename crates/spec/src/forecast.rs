@@ -311,7 +311,7 @@ fn slowness(plan: &Plan, cell: &Cell) -> f64 {
     if is_guest { GUEST_SLOWNESS } else { 1.0 }
 }
 
-/// Whether the volumes keep their limits while data is laid out, too: those that diskproof emulates get theirs for the measured time.
+/// Whether the volumes are limited while data is laid out, too. Volumes that diskproof emulates are limited only while a load is measured.
 fn is_always_limited(stack: &Stack) -> bool {
     let is = |kind: &VolumeKind| matches!(kind, VolumeKind::Guest { .. } | VolumeKind::Created { .. });
     stack.volumes.iter().any(|volume| is(&volume.kind))

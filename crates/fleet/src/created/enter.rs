@@ -250,6 +250,7 @@ fn as_root<'a>(own: &'a Installed, words: &[&'a str]) -> Vec<&'a str> {
     sudo.iter().copied().chain([own.path.as_str()]).chain(words.iter().copied()).collect()
 }
 
+/// Lists the disks of a machine.
 fn disks(target: &str, ssh: &Ssh, own: &Installed) -> Result<Vec<Disk>, CreatedError> {
     let said = ssh.run(&LocalRunner, "list its disks", &as_root(own, &["devices", "--json"]), None)?;
     serde_json::from_str(&said).map_err(|error| {
