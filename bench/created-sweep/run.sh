@@ -16,7 +16,7 @@ diskproof=${DISKPROOF:-$("$root_dir/scripts/build.sh" --path)}
 own=$(mktemp -d)
 trap 'rm -rf "$own"' EXIT
 export DISKPROOF_STORE=$own/store.db
-form=(--set lab_types=1,2 --set trial=1s --set size=16m --set data=8m)
+form=(--set lab_types=1,2 --set flushes=0,1 --set trial=1s --set size=16m --set data=8m)
 if [ "${1:-}" = whole ]; then
     shift
     rounds=1

@@ -43,12 +43,14 @@ pub struct How<'a> {
     /// A file that holds the request while the driver reads it; `None`: one in memory. The driver keeps it open while it runs, so a lock
     /// on it lasts as long as the driver.
     pub request_file: Option<&'a File>,
+    /// Whether the driver can't run ahead of what was heard: it blocks when it prints the second event after that.
+    pub in_step: bool,
 }
 
 impl Default for How<'_> {
     fn default() -> Self {
         let (limit, grace) = (Duration::from_secs(60), Duration::from_secs(10));
-        Self { secrets: &[], limit, cancel: None, grace, request_file: None }
+        Self { secrets: &[], limit, cancel: None, grace, request_file: None, in_step: false }
     }
 }
 
@@ -175,7 +177,10 @@ pub fn converse(
     let input = request_file(request, how.request_file).map_err(failed)?;
     let mut crowd = Crowd::default();
     let command = |source| CallError::Command { driver: program.name.clone(), source };
-    let id = crowd.start(&invocation(program, how), Input::File(input)).map_err(command)?;
+    let call = invocation(program, how);
+    let input = Input::File(input);
+    let id = if how.in_step { crowd.start_in_step(&call, input) } else { crowd.start(&call, input) };
+    let id = id.map_err(command)?;
     let deadline = Instant::now() + how.limit;
     let mut ending: Option<(Instant, bool)> = None;
     loop {

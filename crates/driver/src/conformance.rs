@@ -205,6 +205,8 @@ impl Trial<'_> {
             cancel: Some(cancel),
             grace,
             request_file: lock,
+            // Else it may be done before it is killed.
+            in_step: kill_at.is_some(),
         };
         let mut count = 0;
         let mut output = String::new();

@@ -9,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::{Errno, read};
+use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -97,6 +98,19 @@ impl Crowd {
     /// # Errors
     /// The program is missing, or doesn't start.
     pub fn start(&mut self, call: &Invocation, input: Input) -> Result<usize, CommandFailure> {
+        self.begin(call, input, false)
+    }
+
+    /// As [`Self::start`], but the program can't run ahead of its reader: each of its writes to standard output is an event of its own, and
+    /// it blocks as long as the write before the last isn't taken by [`Self::next`].
+    ///
+    /// # Errors
+    /// As of [`Self::start`].
+    pub fn start_in_step(&mut self, call: &Invocation, input: Input) -> Result<usize, CommandFailure> {
+        self.begin(call, input, true)
+    }
+
+    fn begin(&mut self, call: &Invocation, input: Input, in_step: bool) -> Result<usize, CommandFailure> {
         let path = path_of(&call.program)?;
         let mut argv = call.argv();
         argv[0] = path.shown().to_string();
@@ -107,9 +121,16 @@ impl Crowd {
             Input::File(file) => Stdio::from(file),
             Input::Held => Stdio::piped(),
         });
+        let narrow = in_step.then(narrow_pipe).transpose().map_err(spawn)?;
+        let narrow = narrow.map(|(read, written)| {
+            command.stdout(written);
+            read
+        });
         let mut child = command.spawn().map_err(spawn)?;
-        let held = child.stdin.take();
-        let member = Member::of(child, held, call.timeout).map_err(spawn)?;
+        // The command has the written end, without whose end the pipe has none.
+        drop(command);
+        let stdout = narrow.or_else(|| child.stdout.take().map(OwnedFd::from));
+        let member = Member::of(child, stdout, call.timeout).map_err(spawn)?;
         let id = self.next;
         self.next += 1;
         self.members.insert(id, member);
@@ -248,9 +269,10 @@ impl Drop for Crowd {
 }
 
 impl Member {
-    fn of(mut child: Child, held: Option<ChildStdin>, limit: Option<Duration>) -> io::Result<Self> {
+    fn of(mut child: Child, stdout: Option<OwnedFd>, limit: Option<Duration>) -> io::Result<Self> {
         let ready = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
-        let outputs = [child.stdout.take().map(OwnedFd::from), child.stderr.take().map(OwnedFd::from)];
+        let held = child.stdin.take();
+        let outputs = [stdout, child.stderr.take().map(OwnedFd::from)];
         let set =
             outputs.iter().flatten().try_for_each(|fd| fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK));
         let began = Instant::now();
@@ -269,6 +291,14 @@ impl Member {
     fn kill(&self) {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
     }
+}
+
+/// The read and the written end of a pipe that keeps each write apart and has room for one.
+fn narrow_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (read, written) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::DIRECT)?;
+    // The least that the kernel has is one page, and each write needs one.
+    fcntl_setpipe_size(&written, 1)?;
+    Ok((read, written))
 }
 
 /// Reads all that is available now, at most 64 KiB, so that one talkative program doesn't hold up the others.
@@ -329,6 +359,23 @@ mod tests {
         );
         assert!(printed.contains(&(ids[0], Stream::Out, "a\n".to_owned())), "{printed:?}");
         assert!(printed.contains(&(ids[0], Stream::Err, "b\n".to_owned())), "{printed:?}");
+    }
+
+    #[test]
+    fn a_program_in_step_waits_for_its_reader() {
+        let mut crowd = Crowd::default();
+        let dir = tempfile::tempdir().unwrap();
+        let script = r#"for i in 1 2 3 4; do echo $i; : >"$0/after$i"; done"#;
+        let call = Invocation::program("sh").args(["-c", script]).args([dir.path()]);
+        let id = crowd.start_in_step(&call, Input::None).unwrap();
+        let first = crowd.next(None).unwrap();
+        assert!(matches!(&first, Some(CrowdEvent::Output { bytes, .. }) if bytes == b"1\n"), "{first:?}");
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!dir.path().join("after3").exists(), "nobody has taken its second line");
+        let (printed, ended) = all(&mut crowd);
+        let printed: Vec<String> = printed.into_iter().map(|(.., text)| text).collect();
+        assert_eq!((printed.concat().as_str(), ended), ("2\n3\n4\n", vec![(id, Ending::Status(0))]));
+        assert!(dir.path().join("after4").exists());
     }
 
     #[test]

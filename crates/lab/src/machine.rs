@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The revision of these arguments; raise it when saved states no longer fit them.
-pub(crate) const REVISION: u32 = 1;
+pub(crate) const REVISION: u32 = 2;
 /// The number of slots for virtio-blk disks: functions of three PCI devices, each a root port.
 pub(crate) const SLOTS: usize = 24;
 /// The PCI device number of the first slots.
@@ -72,7 +72,7 @@ impl Machine<'_> {
         if self.accel == Accel::Kvm {
             add("-cpu", "host".to_owned());
         }
-        add("-smp", self.shape.cpus.to_string());
+        add("-smp", self.processors());
         add("-m", self.shape.memory_mib.to_string());
         add("-kernel", self.image.base.vmlinuz().to_string_lossy().into_owned());
         add("-initrd", self.image.base.initrd().to_string_lossy().into_owned());
@@ -108,6 +108,15 @@ impl Machine<'_> {
         words
     }
 
+    /// Software emulation leaves out memory barriers where a machine can't have a second processor (QEMU before 8.1). But QEMU's own thread
+    /// works on the queues of virtio disks at the same time. So interrupts are lost, and a disk hangs.
+    fn processors(&self) -> String {
+        match (self.accel, self.shape.cpus) {
+            (Accel::Tcg, 1) => "cpus=1,maxcpus=2".to_owned(),
+            (_, cpus) => cpus.to_string(),
+        }
+    }
+
     fn command_line(&self) -> String {
         let clock = if self.accel == Accel::Tcg { " tsc=reliable" } else { "" };
         format!("root=/dev/vda rw console=ttyS0 net.ifnames=0 mitigations=off{clock} quiet")
@@ -123,6 +132,10 @@ mod tests {
     use std::path::Path;
 
     fn arguments(accel: Accel, restored: bool) -> String {
+        with_processors(3, accel, restored)
+    }
+
+    fn with_processors(cpus: u32, accel: Accel, restored: bool) -> String {
         let places = Places::below(Path::new("/s")).unwrap();
         let image = Image {
             base: places.base("abc"),
@@ -131,7 +144,7 @@ mod tests {
             modules: None,
         };
         let guest = places.guest("one").unwrap();
-        let shape = Shape { memory_mib: 2048, cpus: 3, zfs: false, port: None };
+        let shape = Shape { memory_mib: 2048, cpus, zfs: false, port: None };
         let machine =
             Machine { name: "one", places: &guest, image: &image, shape, accel, port: 2222, restored };
         machine.arguments().join(" ")
@@ -145,6 +158,14 @@ mod tests {
         assert!(text.contains("-pidfile /s/lab/guests/one/qemu.pid"), "{text}");
         assert!(text.contains("tcg,thread=multi") && !text.contains("-cpu"), "{text}");
         assert!(!text.contains("-incoming"), "{text}");
+    }
+
+    #[test]
+    fn an_emulated_guest_can_have_two_processors() {
+        let text = with_processors(1, Accel::Tcg, false);
+        assert!(text.contains("-smp cpus=1,maxcpus=2 "), "{text}");
+        let text = with_processors(1, Accel::Kvm, false);
+        assert!(text.contains("-smp 1 "), "{text}");
     }
 
     #[test]

@@ -309,7 +309,7 @@ fn the_created_sweep_asks_one_provider_and_draws_the_volumes_of_each_machine() {
         ("ec2", ["ec2-m6id.large", "ec2-m6id.2xlarge"], "ephemeral"),
         ("gce", ["gce-n2-standard-4", "gce-n2-standard-8"], "ephemeral"),
     ] {
-        let all = [("provider", provider), ("widths", "1,2,3,4,5,6,7,8,9,10,16")];
+        let all = [("provider", provider), ("widths", "1,2,3,4,5,6,7,8,9,10,16"), ("flushes", "0,1")];
         let set = BTreeMap::from(all.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let plan = load(&shipped("raid0-by-width-created.yaml"), &set)
             .unwrap_or_else(|error| panic!("{error}"))

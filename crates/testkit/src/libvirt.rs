@@ -4,6 +4,7 @@
 use crate::sshd::Sshd;
 use crate::tool;
 use std::fs;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -81,8 +82,8 @@ impl LibvirtMachines {
         for (at, (name, address)) in hosts.iter().enumerate() {
             machines.begin(at, name, address);
         }
-        for name in names {
-            machines.await_ready(name);
+        for (name, address) in &hosts {
+            machines.await_ready(name, (address, sshd.port()));
         }
         machines
     }
@@ -139,10 +140,11 @@ impl LibvirtMachines {
         must(tool::run("ip", &["link", "set", &cable, "master", BRIDGE, "up"]));
     }
 
-    fn await_ready(&self, name: &str) {
+    /// Waits until its libvirt answers and its sshd listens.
+    fn await_ready(&self, name: &str, sshd: (&str, u16)) {
         let folder = self.dir.join(name);
         let until = Instant::now() + Duration::from_secs(120);
-        while !folder.join("ready").exists() {
+        while !folder.join("ready").exists() || TcpStream::connect(sshd).is_err() {
             let log = || fs::read_to_string(folder.join("log")).unwrap_or_default();
             assert!(Instant::now() < until, "{name} doesn't start: {}", log());
             std::thread::sleep(Duration::from_millis(50));

@@ -142,6 +142,7 @@ fn told(group: &Group, held: &mut Held, task: Task, making: &Making<'_>) -> Resu
         cancel: Some(making.cancel),
         grace: GRACE,
         request_file: Some(&lock),
+        ..How::default()
     };
     let broken: Mutex<Option<JournalError>> = Mutex::new(None);
     let answer = call(&group.program, task, &how, &mut |heard| {

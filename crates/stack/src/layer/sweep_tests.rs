@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 fn cells(provider: &str) -> Vec<Cell> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join("experiments/raid0-by-width-created.yaml")).unwrap();
-    let set = [("provider", provider), ("disk", "20g"), ("each", "3000")];
+    let widths = ("widths", "1,2,3,4,16");
+    let set = [("provider", provider), ("disk", "20g"), ("each", "3000"), widths, ("flushes", "0,1")];
     let set: BTreeMap<String, String> = set.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     let loaded = spec::parse(&text, "sweep.yaml", &root, &set).unwrap();
     loaded.plan.cells
