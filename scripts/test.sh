@@ -88,10 +88,11 @@ await_image() {
 
 # The tests in and with guests run in three streams beside loop tests that measure nothing. Nearly all of that is computation, since guests
 # are emulated. What runs in one guest leaves the processors to the tests with several guests, some of which measure. Guests of libvirt leave
-# things on the machine: their tests take turns with the loop tests.
-with_libvirt='boots_guests'
+# things on the machine, and what a host caches of a guest's disk is dropped by any run of root with cold caches: these tests take turns with
+# the loop tests.
+in_turn='boots_(guests|truth)'
 # DISKPROOF_TEST_DAY: the number of a day. On each day a third of the tests in guests runs, since emulated guests are slow; without it, all.
-boots_by_day=(boots_nfs 'boots_(targets|guests)' 'boots_(created|clouds)')
+boots_by_day=(boots_nfs 'boots_(targets|guests|truth)' 'boots_(created|clouds)')
 second=(lab_bcache_ lab_thin_ lab_nfs_) # those of the guests' own tests that run in another guest than the rest
 lab_by_day=(second none first)
 day=${DISKPROOF_TEST_DAY:+$((DISKPROOF_TEST_DAY % 3))}
@@ -124,7 +125,7 @@ $(cat "$build_log")"
     ! runs_in_lab first || start_aside in_guest diskproof-test-lab "$crates" lab_ "${skipped[@]}"
     ! runs_in_lab second || start_aside in_guest diskproof-test-lab2 run,stack "${second[@]}"
     # In a directory of their own: what they make there has names that loop tests clean away.
-    TMPDIR=$guests_tmp start_aside boots_tests $(todays 'boots|boots_.*' | grep -vxE -e "--test=($with_libvirt)")
+    TMPDIR=$guests_tmp start_aside boots_tests $(todays 'boots|boots_.*' | grep -vxE -e "--test=($in_turn)")
     [ -z "$day" ] || say "   DISKPROOF_TEST_DAY: only a third of the tests with guests: $todays_boots, and of those in one guest: $todays_lab"
 }
 
@@ -195,7 +196,7 @@ await_image
 if [ "$image" != none ]; then start_guests; fi
 if wants loop && [ -z "$note" ]; then run loop_tests $(other_targets "$measuring" "$beside_units"); fi
 if [ "$image" = built ]; then
-    if [ -n "$(todays "$with_libvirt")" ]; then run boots_tests $(todays "$with_libvirt"); fi
+    if [ -n "$(todays "$in_turn")" ]; then run boots_tests $(todays "$in_turn"); fi
     await_aside "what ran beside them: tests with guests"
 fi
 

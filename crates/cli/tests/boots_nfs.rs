@@ -124,7 +124,7 @@ impl Guests {
         // Its file was written before, so any further I/O is the trial's reads.
         let reads = "awk '/ mounted on .*diskproof/ { ours = 1 } /bytes:/ && ours { print $6 }' /proc/self/mountstats";
         let end = Instant::now() + LIMIT;
-        while says(&self.client, reads).trim().parse::<u64>().map_or(true, |bytes| bytes < 1 << 20) {
+        while says(&self.client, reads).trim().parse::<u64>().map_or(true, |bytes| bytes < 1 << 18) {
             if Instant::now() > end {
                 run.kill().unwrap();
                 let ran = run.wait_with_output().unwrap();

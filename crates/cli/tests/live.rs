@@ -116,7 +116,7 @@ fn q_is_the_first_ctrl_c() {
 
 #[test]
 fn a_skipped_cell_and_an_end_on_request_are_kept_on_record_and_a_resumed_run_leaves_the_cell_out() {
-    let place = Place::new("1s", 3);
+    let place = Place::new("1s", 8);
     let Some(told) = place.on_a_terminal("skip", &[]) else { return };
     assert_eq!((&told["status"], &told["restored"]), (&0.into(), &true.into()), "{told}");
     let claims = |run: &Value| -> Vec<String> {
@@ -130,7 +130,7 @@ fn a_skipped_cell_and_an_end_on_request_are_kept_on_record_and_a_resumed_run_lea
     let run = place.json(&["show", "--json"]);
     assert_eq!(run["stopped"]["reason"], "requested", "{run}");
     let rounds = run["stopped"]["rounds"].as_u64().unwrap();
-    assert!(rounds < 3, "it ended early");
+    assert!(rounds < 8, "it ended early");
     let [skipped] = &claims(&run)[..] else { panic!("{run}") };
     assert!(skipped.starts_with("you skipped this cell in round"), "{skipped}");
 
@@ -143,7 +143,7 @@ fn a_skipped_cell_and_an_end_on_request_are_kept_on_record_and_a_resumed_run_lea
         trials.sort_unstable();
     }
     assert_eq!(both[0][0], both[1][0], "the skipped cell has no more trials");
-    assert_eq!(both[1][1], 3, "the other one has all of them");
+    assert_eq!(both[1][1], 8, "the other one has all of them");
     assert_eq!(claims(&after).len(), 1);
 }
 

@@ -181,6 +181,7 @@ fn loop_a_run_on_ec2_says_what_it_was_to_cost_and_what_it_cost() {
     fs::write(site.dir.join("e.yaml"), text).unwrap();
     // What cloud-init does: it lets the run's key in.
     let (keys, user) = (site.dir.join("here/created"), site.dir.join("user.pub"));
+    let fresh = site.dir.join("user.pub.new");
     let done = Arc::new(AtomicBool::new(false));
     let lets_in = std::thread::spawn({
         let done = Arc::clone(&done);
@@ -190,7 +191,9 @@ fn loop_a_run_on_ec2_says_what_it_was_to_cost_and_what_it_cost() {
                 let key = found.into_iter().find(|path| path.to_string_lossy().ends_with(".key.pub"));
                 if let Some(key) = key.and_then(|path| fs::read(path).ok()).filter(|key| key.ends_with(b"\n"))
                 {
-                    fs::write(&user, key).unwrap();
+                    // sshd reads it at each login.
+                    fs::write(&fresh, key).unwrap();
+                    fs::rename(&fresh, &user).unwrap();
                 }
                 std::thread::sleep(Duration::from_millis(100));
             }

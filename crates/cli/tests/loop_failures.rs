@@ -71,7 +71,15 @@ fn loop_failures_in_the_middle_of_trials() {
     let begun = Instant::now();
     for (place, faults) in cases.iter().enumerate() {
         eprintln!("case {place}, after {:.0} s: {faults:?}", begun.elapsed().as_secs_f64());
-        let seen = one_run(&mut site, faults);
+        let mut seen = one_run(&mut site, faults);
+        // A limit that can't be kept on a busy machine ends a run before its first trial.
+        for _ in 0..3 {
+            if !seen.said.contains("a raw probe measured") || !seen.measured.is_empty() {
+                break;
+            }
+            eprintln!("once more: {}", seen.said);
+            seen = one_run(&mut site, faults);
+        }
         eprintln!("{}", seen.said);
         let healed = check(&site, faults, &seen);
         for (fault, struck) in faults.iter().zip(&seen.struck) {

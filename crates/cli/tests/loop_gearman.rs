@@ -10,7 +10,6 @@ use queue::{Farm, family, run_of, said, wait_for};
 use record::block::Queue;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -26,7 +25,7 @@ struct Gearmand {
 
 impl Gearmand {
     fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = testkit::free_port();
         let child = Command::new("gearmand")
             .args(["--listen=127.0.0.1", "--job-retries=3", "--log-file=none", "--user=root"])
             .arg(format!("--port={port}"))

@@ -298,7 +298,7 @@ fn loop_the_alert_program_gets_each_alert_once_also_over_restarts() {
 #[test]
 fn loop_a_tunnel_opens_and_connects_again() {
     let Some(site) = Site::started("tunnel") else { return };
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let free = testkit::free_port();
     let forward = format!("{free}:127.0.0.1:{}", site.sshd.port());
     let mut tunnel = site
         .command(&["tunnel", "ham0", &forward])

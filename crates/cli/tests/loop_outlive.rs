@@ -93,7 +93,7 @@ impl Bucket {
     fn start() -> Self {
         let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cloud");
         assert!(modules.join("moto").exists(), "moto isn't installed: run scripts/setup.sh cloud");
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = testkit::free_port();
         let mut python = Command::new("/usr/bin/python3");
         python.args(["-B", "-m", "moto.server", "-H", "127.0.0.1", "-p", &port.to_string()]);
         python.env("PYTHONPATH", modules).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -189,11 +189,13 @@ fn home(dir: &Path, name: &str) -> PathBuf {
 
 #[test]
 fn loop_a_run_goes_on_from_a_bucket_after_its_controller_is_gone() {
+    let _alone = testkit::exclusive();
     goes_on_elsewhere(&testkit::fresh_dir("outlive-bucket"), &Bucket::start());
 }
 
 #[test]
 fn loop_a_run_goes_on_from_a_folder_after_its_controller_is_gone() {
+    let _alone = testkit::exclusive();
     let dir = testkit::fresh_dir("outlive-folder");
     goes_on_elsewhere(&dir, &Folder::start(&dir));
 }

@@ -13,7 +13,6 @@ use record::trial::TrialRecord;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -26,10 +25,6 @@ const BLOCKS: u32 = 20;
 struct Cluster {
     conf: PathBuf,
     daemons: Vec<Child>,
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn host_name() -> String {
@@ -48,10 +43,10 @@ impl Cluster {
              TaskPlugin=task/none\nSwitchType=switch/none\nMpiDefault=none\nSelectType=select/cons_tres\n\
              SelectTypeParameters=CR_CPU\nReturnToService=2\nKillWait=5\nJobAcctGatherType=jobacct_gather/none\n",
             host_name(),
-            free_port()
+            testkit::free_port()
         );
         for n in 0..NODES {
-            let port = free_port();
+            let port = testkit::free_port();
             conf += &format!(
                 "NodeName=n{n} NodeHostname=n{n} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} State=UNKNOWN\n"
             );

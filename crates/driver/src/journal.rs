@@ -523,20 +523,20 @@ mod tests {
         assert!(journal.entries().0.is_empty());
         let mut held = journal.begin(entry("aa")).unwrap();
         assert_eq!(serde_json::Value::Object(held.entry().settings.clone()), json!({ "region": "x" }));
-        held.note(&volume("v1"), true).unwrap();
-        held.note(&volume("v1"), true).unwrap();
-        held.note(&volume("v2"), true).unwrap();
-        held.note(&volume("v1"), false).unwrap();
-        assert!(journal.is_held("aa"));
-        assert!(matches!(journal.take("aa", Duration::ZERO), Err(JournalError::Busy { .. })));
+        for (id, exists) in [("v1", true), ("v1", true), ("v2", true), ("v1", false)] {
+            held.note(&volume(id), exists).unwrap();
+        }
+        let busy = journal.take("aa", Duration::ZERO);
+        assert!(journal.is_held("aa") && matches!(busy, Err(JournalError::Busy { .. })));
         drop(held);
-        let held = journal.take("aa", Duration::ZERO).unwrap().unwrap();
+        // A process that another test starts has the lock, too, until it becomes another program.
+        let held = journal.take("aa", Duration::from_secs(60)).unwrap().unwrap();
         assert_eq!(held.entry().resources, [volume("v2")]);
         let left = Left { resource: volume("v3"), why: "in use".to_owned() };
         let left = held.destroyed(Answer::Destroyed { removed: vec![], left: vec![left] }).unwrap();
         assert_eq!(left.len(), 1);
         assert_eq!(journal.entries().0[0].resources, [volume("v3")]);
-        let held = journal.take("aa", Duration::ZERO).unwrap().unwrap();
+        let held = journal.take("aa", Duration::from_secs(60)).unwrap().unwrap();
         held.destroyed(Answer::Destroyed { removed: vec![], left: vec![] }).unwrap();
         assert!(journal.take("aa", Duration::ZERO).unwrap().is_none());
         assert_eq!(std::fs::read_dir(dir.path().join("created")).unwrap().count(), 0);

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 /// The value of a setting that the metadata service is to tell.
 pub const WORD: &str = "metadata";
-/// How long the service may take; it is on the same machine or beside it.
-const LIMIT: Duration = Duration::from_secs(1);
+/// How long it may take to reach the service, which is on the same machine or beside it.
+const CONNECT_LIMIT: Duration = Duration::from_secs(1);
+/// How long the service may take for an answer.
+const LIMIT: Duration = Duration::from_secs(5);
 /// How long EC2's token is for, in seconds.
 const TOKEN_SECONDS: &str = "60";
 /// The longest answer that can be a setting, in bytes.
@@ -19,7 +21,7 @@ const LONGEST: usize = 256;
 /// `AWS_EC2_METADATA_DISABLED` and `GCE_METADATA_HOST` mean what they mean to the providers' own tools.
 ///
 /// # Errors
-/// The service doesn't answer within a second, or tells no such fact. The text says which and what to do.
+/// The service doesn't answer in time, or tells no such fact. The text says which and what to do.
 pub fn ask(fact: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let (service, path) = fact.split_once(':').unwrap_or((fact, ""));
     let reply = match service {
@@ -64,7 +66,7 @@ fn gce(path: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Reply, S
 
 fn request(method: &str, url: &str) -> Result<Request, String> {
     let url = HttpUrl::parse(url).map_err(|error| error.to_string())?;
-    Ok(Request::new(method, url).connect_limit(LIMIT).time_limit(LIMIT))
+    Ok(Request::new(method, url).connect_limit(CONNECT_LIMIT).time_limit(LIMIT))
 }
 
 fn sent(service: &str, request: &Request) -> Result<Reply, String> {

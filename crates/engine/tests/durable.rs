@@ -13,8 +13,9 @@ use support::{Bench, asked, native, native_engine};
 
 fn run(engine: &dyn Engine, options: Options) -> EngineOutput {
     let bench = Bench::lent();
+    let seconds = if options.time_based { 0.5 } else { 60.0 };
     let workload = asked(options);
-    let job = bench.job(&workload, 11, 0.5);
+    let job = bench.job(&workload, 11, seconds);
     engine.prepare(&job).unwrap();
     engine.run(&job).unwrap()
 }
@@ -24,6 +25,11 @@ fn committed() -> Options {
     Options { iodepth: 1, direct: false, fdatasync: 1, size_bytes: 1 << 20, ..native(Rw::Write) }
 }
 
+/// All 256 of them, however long the disk takes.
+fn all_committed() -> Options {
+    Options { time_based: false, ..committed() }
+}
+
 fn sum_us(latencies: &Latencies) -> f64 {
     latencies.mean_ns.unwrap() * latencies.count as f64 / 1e3
 }
@@ -31,7 +37,7 @@ fn sum_us(latencies: &Latencies) -> f64 {
 #[test]
 fn a_durable_write_takes_its_write_and_its_sync() {
     for ioengine in ["io_uring", "psync"] {
-        let out = run(&native_engine(), Options { ioengine: ioengine.into(), ..committed() });
+        let out = run(&native_engine(), Options { ioengine: ioengine.into(), ..all_committed() });
         let (write, sync, durable) =
             (out.write.clone().unwrap(), out.sync.clone().unwrap(), out.durable.clone().unwrap());
         assert!(
@@ -60,7 +66,7 @@ fn a_sync_covers_all_writes_since_the_last() {
     for (ioengine, iodepth) in [("io_uring", 1), ("psync", 1), ("io_uring", 8)] {
         let out = run(
             &native_engine(),
-            Options { ioengine: ioengine.into(), iodepth, fdatasync: 0, fsync: 8, ..committed() },
+            Options { ioengine: ioengine.into(), iodepth, fdatasync: 0, fsync: 8, ..all_committed() },
         );
         let (write, sync, durable) =
             (out.write.unwrap().ios, out.sync.unwrap().count, out.durable.unwrap().count);
@@ -79,7 +85,7 @@ fn with_o_dsync_a_write_is_durable_when_it_completes() {
     for ioengine in ["io_uring", "psync"] {
         let out = run(
             &native_engine(),
-            Options { ioengine: ioengine.into(), fdatasync: 0, sync: SyncMode::Dsync, ..committed() },
+            Options { ioengine: ioengine.into(), fdatasync: 0, sync: SyncMode::Dsync, ..all_committed() },
         );
         let (write, durable) = (out.write.unwrap(), out.durable.unwrap());
         assert_eq!((durable.count, durable.histogram), (write.ios, write.latency), "{ioengine}");

@@ -121,13 +121,19 @@ fn run_frozen(
     const SECONDS: f64 = 3.0;
     let mut job = bench.job(workload, SEED, SECONDS);
     let (tell, told) = channel();
-    let started = |pid: u32| tell.send((pid, Instant::now())).unwrap();
+    let started = |pid: u32| tell.send(pid).unwrap();
     job.started = &started;
+    // The worker has started by then, so the load's end is known.
+    let begins = Duration::from_secs(2);
+    let end = Instant::now() + begins + Duration::from_secs_f64(SECONDS + 0.5);
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let now_ns = u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap();
+    job.begins_at_ns = Some(now_ns + u64::try_from(begins.as_nanos()).unwrap());
     let all = || places.iter().map(|place| below.read(*place)).collect::<Vec<_>>();
     let least = || all().iter().map(|block| generation(block)).min().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            let (pid, begun) = told.recv().unwrap();
+            let pid = told.recv().unwrap();
             let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
             wait_until("every block has been written", || least() >= 1);
             let frozen = Frozen::stop(pid);
@@ -136,7 +142,6 @@ fn run_frozen(
             let latest = before.iter().map(|block| generation(block)).max().unwrap();
             wait_until("every block has been written again", || least() > latest);
             let _frozen = Frozen::stop(pid);
-            let end = begun + Duration::from_secs_f64(SECONDS + 0.5);
             std::thread::sleep(end.saturating_duration_since(Instant::now()));
             let now = all();
             let newest = now.iter().map(|block| generation(block)).max().unwrap();

@@ -6,11 +6,12 @@ mod faults;
 mod support;
 
 use device::Place;
+use diskproof_engine::native::NativeEngine;
 use diskproof_engine::{Engine, EngineError};
 use faults::{assert_gone, count, engine, going_on, measured, native, offsets, wait_until};
 use record::trial::EngineOutput;
 use record::workload::{Options, Rw, Workload};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{Bench, asked};
@@ -24,22 +25,20 @@ fn data(bench: &Bench, job: u32) -> PathBuf {
     }
 }
 
-/// Runs a workload; the files of these jobs are truncated while the worker starts.
+/// Runs a workload for `seconds` at most; the worker's command truncates the files of these jobs, after the engine has looked at them.
 fn run_cut(
     bench: &Bench,
     workload: &Workload,
-    jobs: &[u32],
-    length: u64,
+    (jobs, length): (&[u32], u64),
+    seconds: f64,
 ) -> Result<EngineOutput, EngineError> {
-    let cut = |_: u32| {
-        for job in jobs {
-            File::options().write(true).open(data(bench, *job)).unwrap().set_len(length).unwrap();
-        }
-    };
-    let mut job = bench.job(workload, 3, 60.0);
+    let files: Vec<String> =
+        jobs.iter().map(|job| data(bench, *job).to_string_lossy().into_owned()).collect();
+    let script = format!("truncate -s {length} {} && exec \"$0\" \"$@\"", files.join(" "));
+    let worker = ["/bin/sh", "-c", &script, env!("CARGO_BIN_EXE_diskproof-native-worker")];
+    let job = bench.job(workload, 3, seconds);
     engine().prepare(&job).unwrap();
-    job.started = &cut;
-    engine().run(&job)
+    NativeEngine::with_worker(worker.map(Into::into).to_vec()).run(&job)
 }
 
 /// One pass over 8 MiB in blocks of 4 KiB.
@@ -53,7 +52,7 @@ fn good_and_failed_ios_add_up_to_what_was_asked() {
     for (ioengine, direct) in [("io_uring", true), ("io_uring", false), ("psync", true)] {
         let bench = Bench::lent();
         let workload = asked(Options { direct, ..one_pass(Rw::Randread, ioengine) });
-        let out = measured(run_cut(&bench, &workload, &[0], 5 * MIB), true);
+        let out = measured(run_cut(&bench, &workload, (&[0], 5 * MIB), 60.0), true);
         let (read, [error]) = (out.read.unwrap(), out.errors.as_slice()) else { panic!("{:?}", out.errors) };
         assert_eq!(error.errno, "short read");
         assert!(offsets(error).iter().all(|o| (5 * MIB..8 * MIB).contains(o) && o % 4096 == 0), "{error:?}");
@@ -67,7 +66,7 @@ fn good_and_failed_ios_add_up_to_what_was_asked() {
 fn a_part_of_a_block_is_a_short_read_and_no_read() {
     let bench = Bench::lent();
     let workload = asked(Options { direct: false, iodepth: 1, ..one_pass(Rw::Read, "io_uring") });
-    let out = measured(run_cut(&bench, &workload, &[0], 8 * MIB - 1), true);
+    let out = measured(run_cut(&bench, &workload, (&[0], 8 * MIB - 1), 60.0), true);
     let [error] = out.errors.as_slice() else { panic!("{:?}", out.errors) };
     assert_eq!((error.errno.as_str(), error.count, offsets(error)), ("short read", 1, vec![8 * MIB - 4096]));
     let read = out.read.unwrap();
@@ -78,7 +77,7 @@ fn a_part_of_a_block_is_a_short_read_and_no_read() {
 fn jobs_count_their_own_errors() {
     let bench = Bench::lent();
     let workload = asked(Options { numjobs: 3, ..one_pass(Rw::Read, "io_uring") });
-    let out = measured(run_cut(&bench, &workload, &[0, 2], 7 * MIB), true);
+    let out = measured(run_cut(&bench, &workload, (&[0, 2], 7 * MIB), 60.0), true);
     let jobs: Vec<_> = out.errors.iter().map(|e| &e.place.as_ref().unwrap()[..4]).collect();
     assert_eq!(jobs, ["job0", "job2"], "{:?}", out.errors);
     assert_eq!(out.read.unwrap().ios + count(&out.errors, "short read"), 3 * 2048);
@@ -87,7 +86,7 @@ fn jobs_count_their_own_errors() {
 #[test]
 fn errors_are_told_also_when_nothing_went_well() {
     let bench = Bench::lent();
-    let out = run_cut(&bench, &asked(one_pass(Rw::Read, "io_uring")), &[0], 0);
+    let out = run_cut(&bench, &asked(one_pass(Rw::Read, "io_uring")), (&[0], 0), 60.0);
     let out = measured(out, false);
     assert_eq!(count(&out.errors, "short read"), 2048, "{:?}", out.errors);
     assert_eq!(out.read.unwrap().ios, 0);
@@ -97,10 +96,27 @@ fn errors_are_told_also_when_nothing_went_well() {
 fn the_first_error_ends_a_load_that_does_not_go_on() {
     let bench = Bench::lent();
     let load = Options { iodepth: 4, ..going_on(native(Rw::Read), false) };
-    let out = measured(run_cut(&bench, &asked(load), &[0], 4 * MIB), false);
+    let out = measured(run_cut(&bench, &asked(load), (&[0], 4 * MIB), 60.0), false);
     let [error] = out.errors.as_slice() else { panic!("{:?}", out.errors) };
     assert!((1..=4).contains(&error.count), "what was in flight, no more: {error:?}");
     assert!(offsets(error).iter().all(|o| (4 * MIB..4 * MIB + 4 * 4096).contains(o)), "{error:?}");
+}
+
+#[test]
+fn a_load_goes_on_after_the_kinds_of_errors_that_it_was_told() {
+    let bench = Bench::lent();
+    for (tolerated, go_on) in [("none", false), ("write", false), ("read", true), ("all", true)] {
+        let mut load = native(Rw::Randread);
+        load.other.insert("continue_on_error".into(), tolerated.into());
+        let seconds = if go_on { 0.5 } else { 60.0 };
+        let out = measured(run_cut(&bench, &asked(load), (&[0], 4 * MIB), seconds), go_on);
+        if !go_on {
+            assert!(out.window.seconds() < 30.0, "measured only until the error");
+        }
+        let [error] = out.errors.as_slice() else { panic!("{:?}", out.errors) };
+        assert_eq!((error.errno.as_str(), error.count > 4), ("short read", go_on), "{error:?}");
+        assert!(error.place.as_ref().unwrap().starts_with("job0: read at offset "), "{error:?}");
+    }
 }
 
 /// Makes [`node`] act as the agent process; its value is the directory for the output.

@@ -116,14 +116,22 @@ fn boots_up_with_disks_whose_limits_change_while_it_runs_and_goes_down_without_a
     let again = guest.0.attach(&["d1:size=1m".parse().unwrap()]).unwrap_err();
     assert!(again.to_string().contains("has a disk d1 already"), "{again}");
 
-    // QEMU's limit is exact; on a busy host there are only fewer requests. The requests of one second may come at once.
-    let nvme = requests(&guest, "nvme-QEMU_NVMe_Ctrl_fast", 6);
-    assert!((80.0..=240.0).contains(&nvme), "200 were allowed, {nvme} done");
-    let limited = requests(&guest, "virtio-d1", 6);
-    assert!((40.0..=120.0).contains(&limited), "100 were allowed, {limited} done");
+    // QEMU's limit is exact. On a busy host there are only fewer requests, so the least is reached once. The requests of one second may come
+    // at once.
+    let reaches = |disk: &str, least: f64, most: f64| {
+        let mut all = Vec::new();
+        while all.iter().all(|done| *done < least) {
+            all.push(requests(&guest, disk, 6));
+            assert!(
+                all.iter().all(|done| *done <= most) && all.len() <= 5,
+                "{disk}: {least} to {most} of {all:?}"
+            );
+        }
+    };
+    reaches("nvme-QEMU_NVMe_Ctrl_fast", 80.0, 240.0);
+    reaches("virtio-d1", 40.0, 120.0);
     guest.0.set_limits("d1", &"read_iops=300,bps=8m".parse().unwrap()).unwrap();
-    let raised = requests(&guest, "virtio-d1", 6);
-    assert!((130.0..=360.0).contains(&raised), "300 were allowed, {raised} done");
+    reaches("virtio-d1", 130.0, 360.0);
 
     guest.0.detach("fast").unwrap_or_else(|error| fail(&error));
     guest.0.detach("ssd").unwrap_or_else(|error| fail(&error));

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::{stranger, wait_for};
 
 fn put(root: &Path, path: &str, text: &str) {
@@ -141,7 +141,16 @@ fn the_engine_may_be_named_later_and_its_end_is_not_lost() {
     sampler.engine_pid(engine.id());
     let mut line = String::new();
     BufReader::new(engine.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    let sampled = || sampler.latest().map(|latest| latest.monotonic_ns);
+    let until = Instant::now() + Duration::from_secs(60);
+    let before = sampled();
+    // The second new sample was begun after the line came.
+    let mut seen = std::collections::BTreeSet::from([before]);
+    while seen.len() < 3 {
+        assert!(Instant::now() < until, "no sample comes");
+        std::thread::sleep(Duration::from_millis(5));
+        seen.insert(sampled());
+    }
     writeln!(engine.stdin.as_mut().unwrap(), "end").unwrap();
     engine.wait().unwrap();
     let evidence: Evidence = sampler.stop();

@@ -207,8 +207,6 @@ fn fio_trial_in_a_lent_directory_is_recorded_and_undone() {
     };
     assert_eq!(volumes.len(), 1);
     assert_eq!(record.outcome, Outcome::Measured);
-    let read = record.engine.as_ref().and_then(|e| e.read.as_ref()).unwrap();
-    assert!((80.0..=120.0).contains(&read.iops), "asked for 100 per second, got {}", read.iops);
     assert!(record.evidence.samples.len() >= 10, "{} samples", record.evidence.samples.len());
     let steps: Vec<&str> = record.steps.iter().map(|s| s.step.name()).collect();
     assert_eq!(steps, ["build", "prepare", "settle", "measure", "undo"]);
@@ -262,9 +260,11 @@ fn a_stack_that_stays_up_keeps_its_data_until_a_trial_fails_and_is_undone_with_t
 
 /// In the loop tier, where nothing runs beside it: each run with cold caches that root begins drops all caches of the machine.
 #[test]
-fn loop_a_warm_cache_holds_all_data() {
+fn loop_a_warm_cache_holds_all_data_and_a_rate_is_kept() {
     let said = while_nobody_else_drops_caches(0, || brief(&[trial]));
     let [record] = said.as_slice() else { panic!("{said:?}") };
+    let read = record.engine.as_ref().and_then(|e| e.read.as_ref()).unwrap();
+    assert!((80.0..=120.0).contains(&read.iops), "asked for 100 per second, got {}", read.iops);
     let cached = cached_before(record);
     // A kernel that reclaims cold pages (DAMON) may have done so before the sample.
     let trimmed = record.evidence.samples.iter().any(|s| s.vm.is_some_and(|vm| vm.takes_cold_pages));
@@ -316,17 +316,24 @@ fn cached_before(record: &TrialRecord) -> u64 {
     record.cache_before.iter().map(|file| file.cached_bytes).sum()
 }
 
-/// Checks that all caches of the machine were dropped `own` times while `talk` ran, by the kernel's count.
-fn while_nobody_else_drops_caches<T>(own: u64, talk: impl FnOnce() -> T) -> T {
+/// Returns what `talk` says when all caches of the machine were dropped `own` times while it ran, by the kernel's count. Where somebody else
+/// dropped them, too, it says nothing about ours, and talks again.
+fn while_nobody_else_drops_caches<T>(own: u64, talk: impl Fn() -> T) -> T {
     let drops = || {
         let counters = std::fs::read_to_string("/proc/vmstat").unwrap();
         let drops = counters.lines().find_map(|line| line.strip_prefix("drop_pagecache ")).unwrap();
         drops.parse::<u64>().unwrap()
     };
-    let before = drops();
-    let said = talk();
-    assert_eq!(drops() - before, own, "somebody else dropped all caches meanwhile");
-    said
+    for _ in 0..10 {
+        let before = drops();
+        let said = talk();
+        let dropped = drops() - before;
+        assert!(dropped >= own, "{dropped} of {own} times");
+        if dropped == own {
+            return said;
+        }
+    }
+    panic!("somebody else drops all caches all the time")
 }
 
 fn remove_below(dir: &Path) {

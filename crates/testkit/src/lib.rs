@@ -9,6 +9,7 @@ mod libvirt;
 mod loop_device;
 mod machine_state;
 mod ownership;
+mod port;
 mod program;
 mod sshd;
 mod tool;
@@ -19,6 +20,7 @@ pub use kernel_mate::KernelMate;
 pub use libvirt::LibvirtMachines;
 pub use loop_device::LoopDevice;
 pub use machine_state::{MachineState, Watch};
+pub use port::free_port;
 pub use program::{program, script, state_dir, stripped};
 pub use sshd::{Silence, Sshd};
 

@@ -4,7 +4,7 @@ use crate::tool;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -44,8 +44,7 @@ impl Sshd {
                 panic!("{error}");
             }
         }
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-        let port = free.map_or_else(|error| panic!("no free port: {error}"), |address| address.port());
+        let port = crate::free_port();
         let at = dir.to_string_lossy();
         let server = format!(
             "Port {port}\nListenAddress 0.0.0.0\nHostKey {at}/host\nPidFile none\nStrictModes no\nUsePAM no\nLogLevel VERBOSE\n\

@@ -91,14 +91,20 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def look(self, seconds):
-        """Reads what comes within so many seconds, and whether the program still runs."""
-        if select.select([self.master], [], [], seconds)[0]:
-            try:
-                got = os.read(self.master, 65536)
-            except OSError:
-                return
-            self.seen += got
-            self.screen.write(self.decoder.decode(got))
+        """Reads what comes within so many seconds; one read returns a part of it. Returns whether anything came."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return False
+        try:
+            got = os.read(self.master, 65536)
+        except OSError:
+            return False
+        self.seen += got
+        self.screen.write(self.decoder.decode(got))
+        return True
+
+    def look_at_all(self):
+        while self.look(0.1):
+            pass
 
     def shows(self, text):
         return text in self.screen.text()
@@ -108,7 +114,7 @@ class Terminal:
         while not holds():
             if time.monotonic() > end or self.has_ended():
                 # the rest may still be in the terminal
-                self.look(0.2)
+                self.look_at_all()
                 if holds():
                     return
                 raise SystemExit(f"{what}: not seen; the screen shows:\n{self.screen.text()}")
@@ -144,7 +150,7 @@ class Terminal:
                 os.kill(self.pid, signal.SIGKILL)
                 raise SystemExit(f"it doesn't end; the last is {self.seen[-2000:]!r}")
             self.look(0.05)
-        self.look(0.1)
+        self.look_at_all()
 
 
 def text_of(seen):
@@ -191,7 +197,7 @@ def main():
         terminal.until("a trial", lambda: terminal.shows("measure"))
         terminal.type(b"\x1a")
         terminal.until("the stop", terminal.is_stopped)
-        terminal.look(0.1)
+        terminal.look_at_all()
         told["restored_while_stopped"] = terminal.is_restored()
         terminal.seen = b""
         os.kill(terminal.pid, signal.SIGCONT)

@@ -20,7 +20,7 @@ stacks: { directory: { on: lent } }
 workloads:
   read: { rw: randread, bs: 4k, size: 1m, rate_iops: 100 }
   write: { rw: randwrite, bs: 4k, size: 1m, rate_iops: 100 }
-measure: { trial: 500ms, ramp: 0s, rounds: 20 }
+measure: { trial: 1500ms, ramp: 0s, rounds: 20 }
 ";
 
 /// The submitter, and the machines that measure: this one, with a state folder and a directory of its own for each.

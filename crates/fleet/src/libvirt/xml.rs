@@ -87,7 +87,11 @@ pub(crate) fn domain(
     }
     let _ = writeln!(xml, "  <metadata>{metadata}</metadata>");
     let _ = writeln!(xml, "  <memory unit='MiB'>{}</memory>", wanted.memory_mib);
-    let _ = writeln!(xml, "  <vcpu>{}</vcpu>", wanted.vcpus);
+    let _ = match (host.cpu, wanted.vcpus) {
+        // QEMU before 8.1 emulates a machine that can't have a second processor without memory barriers: its disks lose interrupts and hang.
+        (Cpu::Emulated, 1) => writeln!(xml, "  <vcpu current='1'>2</vcpu>"),
+        (_, cpus) => writeln!(xml, "  <vcpu>{cpus}</vcpu>"),
+    };
     let threads = disks.iter().filter(|disk| disk.tuning.iothread).count();
     if threads > 0 {
         let _ = writeln!(xml, "  <iothreads>{threads}</iothreads>");
@@ -222,19 +226,15 @@ mod tests {
     use crate::libvirt::request::{Network, NewDisk, NewGuest, Nic};
     use record::machine::Mac;
 
-    #[test]
-    fn the_description_has_what_was_asked_for() {
-        let mut nic = Nic::plain(Network::Libvirt("default".to_owned()));
-        nic.addresses = vec!["10.0.0.5/24".to_owned(), "fd00::5/64".to_owned()];
-        nic.filter = Some("clean-traffic");
-        let wanted = NewGuest {
+    fn web(vcpus: u32, nics: Vec<Nic>) -> NewGuest {
+        NewGuest {
             name: "web".to_owned(),
             hostname: "web".to_owned(),
             uuid: None,
             memory_mib: 512,
-            vcpus: 2,
+            vcpus,
             disks: vec![NewDisk { image: None, size_bytes: Some(1), bus: "virtio" }],
-            nics: vec![nic],
+            nics,
             resolvers: Vec::new(),
             search: None,
             keys: Vec::new(),
@@ -242,7 +242,28 @@ mod tests {
             autostart: false,
             full_copy: false,
             emulated: false,
-        };
+        }
+    }
+
+    #[test]
+    fn an_emulated_guest_can_have_two_processors() {
+        for (vcpus, cpu, said) in [
+            (1, Cpu::Emulated, "<vcpu current='1'>2</vcpu>"),
+            (2, Cpu::Emulated, "<vcpu>2</vcpu>"),
+            (1, Cpu::Kvm, "<vcpu>1</vcpu>"),
+        ] {
+            let host = Host { arch: "x86_64".to_owned(), cpu };
+            let xml = domain(&web(vcpus, Vec::new()), &[], &[], None, &host, "<m/>", None);
+            assert!(xml.contains(said), "{xml}");
+        }
+    }
+
+    #[test]
+    fn the_description_has_what_was_asked_for() {
+        let mut nic = Nic::plain(Network::Libvirt("default".to_owned()));
+        nic.addresses = vec!["10.0.0.5/24".to_owned(), "fd00::5/64".to_owned()];
+        nic.filter = Some("clean-traffic");
+        let wanted = web(2, vec![nic]);
         let limited = Tuning {
             serial: Some("dp1".to_owned()),
             io: Some("native"),

@@ -31,7 +31,7 @@ pub fn wait_for(path: &Path) {
 
 /// Waits until a condition holds, at most ten seconds.
 pub fn wait_until(holds: impl Fn() -> bool, otherwise: &str) {
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         if holds() {
             return;
         }

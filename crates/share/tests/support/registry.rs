@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{Read as _, Seek as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use testkit::free_port;
 
 /// A running server; ends when it is dropped.
 pub(crate) struct Server {
@@ -18,11 +19,6 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// A port that nobody listened on a moment ago.
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 pub(crate) fn start(mut command: Command, address: String) -> Server {

@@ -1,8 +1,9 @@
 //! Servers of S3 on this machine, each as a process of the test.
 
-use super::registry::{Server, free_port, start};
+use super::registry::{Server, start};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use testkit::free_port;
 
 pub(crate) const BUCKET: &str = "results";
 pub(crate) const KEY: &str = "AKIDEXAMPLE";

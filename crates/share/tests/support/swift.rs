@@ -1,10 +1,11 @@
 //! Debian's docker-registry on OpenStack Swift, all on loopback.
 
-use super::registry::{Server, free_port, registry_on, start};
+use super::registry::{Server, registry_on, start};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
+use testkit::free_port;
 
 /// Swift, and the registry that keeps its blobs there.
 pub(crate) struct OnSwift {
