@@ -293,8 +293,10 @@ fn loop_a_controller_killed_at_any_moment_loses_no_machine() {
     // A neighbour's machine with a lookalike name.
     let note = r#"{"kind":"machine","name":"big","id":"neighbour","claim":{"id":"00000000000000000000000000000000","run":"theirs","deadline":1}}"#;
     fs::write(site.dir.join("root/neighbour.json"), note).unwrap();
-    let mut found = 0;
-    for kill in 0..10_u64 {
+    let (mut kill, mut found) = (0, 0);
+    // On a busy machine, machines exist later.
+    while kill < 10 || found < 3 {
+        assert!(kill < 20, "only {found} of 20 killed runs had left machines");
         let mut child = site
             .command(&["run", "e.yaml", "--quiet"])
             .stdout(Stdio::null())
@@ -309,6 +311,6 @@ fn loop_a_controller_killed_at_any_moment_loses_no_machine() {
         assert_eq!(site.exists(), ["\"big\" of \"theirs\""], "{kill}: {out}{err}");
         assert_eq!(site.journal(), Vec::<PathBuf>::new(), "{kill}: {out}{err}");
         found += usize::from(out.contains("destroyed"));
+        kill += 1;
     }
-    assert!(found >= 3, "only {found} of 10 killed runs had left machines");
 }
