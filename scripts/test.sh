@@ -88,8 +88,8 @@ await_image() {
 
 # The tests in and with guests run in three streams beside loop tests that measure nothing. Nearly all of that is computation, since guests
 # are emulated. What runs in one guest leaves the processors to the tests with several guests, some of which measure. Guests of libvirt leave
-# things on the machine, and what a host caches of a guest's disk is dropped by any run of root with cold caches: these tests take turns with
-# the loop tests.
+# things on the machine, and the truth about guests' disks needs this machine's page cache, which loop tests drop: both take turns with the
+# loop tests.
 in_turn='boots_(guests|truth)'
 # DISKPROOF_TEST_DAY: the number of a day. On each day a third of the tests in guests runs, since emulated guests are slow; without it, all.
 boots_by_day=(boots_nfs 'boots_(targets|guests|truth)' 'boots_(created|clouds)')

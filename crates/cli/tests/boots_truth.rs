@@ -1,5 +1,6 @@
-//! What is told of the disks of a lab guest is true. Needs root, QEMU and the image. Nothing runs beside it that drops this machine's caches
-//! (scripts/test.sh).
+//! Checks what diskproof says about the disks of a lab guest. Needs root, QEMU and the image.
+//!
+//! It needs a file in this machine's page cache. So scripts/test.sh runs nothing beside it that drops the cache.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic, also in its helpers")]
 

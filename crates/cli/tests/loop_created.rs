@@ -294,7 +294,7 @@ fn loop_a_controller_killed_at_any_moment_loses_no_machine() {
     let note = r#"{"kind":"machine","name":"big","id":"neighbour","claim":{"id":"00000000000000000000000000000000","run":"theirs","deadline":1}}"#;
     fs::write(site.dir.join("root/neighbour.json"), note).unwrap();
     let (mut kill, mut found) = (0, 0);
-    // On a busy machine, machines exist later.
+    // On a busy machine, the driver needs longer to create the first one.
     while kill < 10 || found < 3 {
         assert!(kill < 20, "only {found} of 20 killed runs had left machines");
         let mut child = site

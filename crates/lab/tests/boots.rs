@@ -116,8 +116,7 @@ fn boots_up_with_disks_whose_limits_change_while_it_runs_and_goes_down_without_a
     let again = guest.0.attach(&["d1:size=1m".parse().unwrap()]).unwrap_err();
     assert!(again.to_string().contains("has a disk d1 already"), "{again}");
 
-    // QEMU's limit is exact. On a busy host there are only fewer requests, so the least is reached once. The requests of one second may come
-    // at once.
+    // QEMU's limit is exact, but the requests of one second may come at once. A busy host does fewer: then the measurement is repeated.
     let reaches = |disk: &str, least: f64, most: f64| {
         let mut all = Vec::new();
         while all.iter().all(|done| *done < least) {

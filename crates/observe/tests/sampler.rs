@@ -144,7 +144,7 @@ fn the_engine_may_be_named_later_and_its_end_is_not_lost() {
     let sampled = || sampler.latest().map(|latest| latest.monotonic_ns);
     let until = Instant::now() + Duration::from_secs(60);
     let before = sampled();
-    // The second new sample was begun after the line came.
+    // The first new sample may have begun before the line came; the second one began after it.
     let mut seen = std::collections::BTreeSet::from([before]);
     while seen.len() < 3 {
         assert!(Instant::now() < until, "no sample comes");

@@ -3,13 +3,13 @@
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// The first of the ports, and how many there are. The kernel gives none of them to those who ask for any port: its own begin at 32768
-/// (ip_local_port_range). So nobody takes one before its server listens.
+/// The first of the ports, and their number. They are below the kernel's own range (ip_local_port_range, from 32768), so the kernel gives
+/// none of them to a program that asks for any port before the test's server listens.
 const FIRST: u16 = 20000;
 const COUNT: u16 = 12000;
 
-/// Returns a port on which nothing listens. Calls of one process return different ones, and those of processes that run at the same time
-/// begin apart.
+/// Returns a port on which nothing listens. Each call of a process returns another port, and processes nearly always begin at
+/// different ones.
 ///
 /// # Panics
 /// If something listens on all of them.
